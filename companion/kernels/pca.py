@@ -3,7 +3,7 @@ r"""Kernel principal component analysis (Section 17.4)."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,6 @@ from companion.kernels.vectors import KernelMixin, own_points
 from companion.results import TOLERANCE, Certificate
 
 
-@dataclass(eq=False, repr=False)
 class KernelPCA(KernelMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Principal components of the images :math:`\varphi(x_i)` of the data, known through a kernel only.
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache, partial, reduce
 from inspect import signature
-from typing import Any, Self
+from typing import Any, Self, dataclass_transform
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -346,11 +347,19 @@ def as_kernel(kernel: str | Kernel | Callable = "linear", **params: Any) -> Kern
     return FromGram(kernel)
 
 
+@dataclass_transform(eq_default=False)
 class KernelMixin:
-    """An estimator with the parameters ``kernel`` and ``kernel_params``; `set_params` takes ``kernel__sigma``, say."""
+    """An estimator whose fields are its parameters, among them ``kernel`` and ``kernel_params``.
+
+    `set_params` takes ``kernel__sigma``, say.
+    """
 
     kernel: str | Kernel | Callable
     kernel_params: dict[str, Any] | None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        dataclass(eq=False, repr=False)(cls)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]

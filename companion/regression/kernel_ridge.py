@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -27,7 +27,6 @@ from companion.results import TOLERANCE, Certificate
 _SMALL_K = 1e-13
 
 
-@dataclass(eq=False, repr=False)
 class KernelRidge(KernelMixin, Regressor):
     r"""Ridge regression in the feature space of a kernel.
 

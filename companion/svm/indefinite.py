@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -352,8 +352,7 @@ class _Ascent(NamedTuple):
     total: Any = 0.0  # smm: the weighted sum of the gradients
 
 
-@dataclass(frozen=True)
-class _Maximisation:
+class _Maximisation(NamedTuple):
     """f on Q1, for the methods."""
 
     f: IndefiniteObjective
@@ -618,7 +617,6 @@ def _finish(
 # ---------------------------------------------------------------------------------------------
 
 
-@dataclass(eq=False, repr=False)
 class IndefiniteSVC(HyperplaneClassifier):
     r"""Support vector machine whose kernel need not be positive definite.
 

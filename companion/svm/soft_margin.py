@@ -28,7 +28,7 @@ import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 from functools import cache, partial
 from typing import Any, Self
 
@@ -62,7 +62,6 @@ class DegenerateSolutionWarning(UserWarning):
     """The optimum is w = 0: the program says nothing about a separating hyperplane."""
 
 
-@dataclass(eq=False, repr=False)
 class HyperplaneClassifier(KernelMixin, ClassifierMixin, BaseEstimator):
     """Base of all that separates two classes by a hyperplane: the points and their labels, and new points."""
 
@@ -333,7 +332,6 @@ def guess_by_libsvm(dual: DualProgram) -> Guess | None:
 _SPAN = 1e-2  # part of its length: nearer to the span of those before, an image gives (SVM_s2l) no direction
 
 
-@dataclass(eq=False, repr=False)
 class SVMs1(SupportVectorMachine):
     r"""Soft margin support vector machine (SVM_s1): maximise the margin of a unit normal.
 
@@ -406,7 +404,6 @@ class SVMs1(SupportVectorMachine):
         return abs(self.dual_objective_) / 2.0
 
 
-@dataclass(eq=False, repr=False)
 class SVMs2(SupportVectorMachine):
     r"""Soft margin support vector machine (SVM_s2): the C-SVM, with the hinge loss.
 
@@ -596,7 +593,6 @@ class SVMs2l(HyperplaneClassifier):
         return hyperplanes.complain(self, points, norm_is_shown=False)
 
 
-@dataclass(eq=False, repr=False)
 class SVMs2prime(SupportVectorMachine):
     r"""Soft margin support vector machine (SVM_s2'): the nu-SVM.
 

@@ -33,15 +33,14 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from companion.arithmetic import EPS, ROUNDING, Bounds, largest
-from companion.checks import as_scalar, as_vector, as_weights, check_range
+from companion.checks import as_scalar, as_vector, as_weights, check_range, renamed
 from companion.engine.finish import Finished
 from companion.engine.guess import Guess, at_bounds, guess_tube
 from companion.kernels.vectors import KernelMixin
@@ -131,7 +130,6 @@ def tube_between(blue: Interval, red: Interval) -> Slab:
 TUBE_CLASSES = ("inside", "exceptional", "type 1", "type 2", "error")
 
 
-@dataclass(eq=False, repr=False)
 class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
     """Base of the regressions of chapter 20; see :class:`NuSVR` for the attributes."""
 
@@ -315,17 +313,8 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
         """
         return hyperplanes.inner_products(self, X) + self.b_
 
-    @property
-    def support_vectors_(self) -> np.ndarray:
-        """The support vectors, or their rows of a Gram matrix, by scikit-learn's name."""
-        check_is_fitted(self)
-        return self.X_fit_[self.support_]
-
-    @property
-    def intercept_(self) -> float:
-        """The constant b, by scikit-learn's name."""
-        check_is_fitted(self)
-        return self.b_
+    support_vectors_ = renamed(lambda model: model.X_fit_[model.support_], "The support vectors")
+    intercept_ = renamed(lambda model: model.b_, "The constant b")
 
     @property
     def coef_(self) -> np.ndarray:
@@ -351,7 +340,6 @@ def _libsvm(dual: DualProgram) -> Guess | None:
     return at_bounds(a, dual.upper)
 
 
-@dataclass(eq=False, repr=False)
 class NuRegression(SupportVectorRegression):
     """Base of the regressions with nu: b free or penalized, slacks as they are or squared."""
 
@@ -559,7 +547,6 @@ class QuadraticNuSVR(NuRegression):
     _squared = True
 
 
-@dataclass(eq=False, repr=False)
 class EpsilonSVR(SupportVectorRegression):
     r"""epsilon-SV regression: errors below a fixed :math:`\epsilon` cost nothing.
 
