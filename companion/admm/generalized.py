@@ -139,12 +139,10 @@ def generalized_lasso(A: Any, b: Any, F: Any, tau: float, *, tol: float = 1e-8) 
 
     found = judged(x)
     if not found[0].ok:  # on a grid, equal entries of x / unit are equal
-        grid = (
-            np.exp2(np.ceil(np.log2(ROUNDING * max(largest(x), size, 1e-300)))) * unit / unit.max()
-        )
+        step = np.exp2(np.ceil(np.log2(ROUNDING * max(largest(x), size, 1e-300))))
+        grid = step * unit / unit.max()
         found = judged(np.round(x / grid) * grid)
     certificate, x, z, value = found
-    enough = (
-        f"; every tau above {1.01 * largest(lambda_):.3g} has this solution" if zero.all() else ""
-    )
-    return proved(x / unit, z, lambda_, value, dual.n_iter, certificate, given, enough)
+    enough = f"; every tau above {1.01 * largest(lambda_):.3g} has this solution"
+    advice = enough if zero.all() else ""
+    return proved(x / unit, z, lambda_, value, dual.n_iter, certificate, given, advice)

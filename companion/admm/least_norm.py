@@ -93,8 +93,8 @@ def least_absolute_deviations(A: Any, b: Any, *, tol: float = 1e-8) -> ADMMResul
     z *= (np.abs(z) > none).any()
     if z.any() and kept.size:
         # the dual: minimise -z'lambda in the cube where Q'lambda = 0
-        program, unit = {"A_eq": Q.T, "b_eq": np.zeros(kept.size)}, float(np.abs(z).mean())
-        found = _vertex(-z / unit, bounds=(-1, 1), **program)
+        origin, unit = np.zeros(kept.size), float(np.abs(z).mean())
+        found = linear_program(-z / unit, A_eq=Q.T, b_eq=origin, bounds=(-1, 1), **_SIMPLEX)
         z, lambda_, n_iter = found.lower.marginals + found.upper.marginals, found.x, int(found.nit)
         x[kept] += unit * back_substitute(R, found.eqlin.marginals)
     # the rows of zeros are fitted, b = A x there; a coefficient that cancels to rounding of its own terms is 0
@@ -189,7 +189,8 @@ def basis_pursuit(A: Any, b: Any, *, tol: float = 1e-8) -> ADMMResult:
     y = np.zeros(Q.shape[1])
     if Q.size and x.any():
         one, unit = np.ones(2 * x.size), float(np.abs(x).mean())
-        found = _vertex(one, A_eq=np.hstack([Q.T, -Q.T]), b_eq=Q.T @ x / unit)
+        signed = np.hstack([Q.T, -Q.T])
+        found = linear_program(one, A_eq=signed, b_eq=Q.T @ x / unit, **_SIMPLEX)
         x, y = unit * np.subtract(*np.split(found.x, 2)), found.eqlin.marginals
         n_iter = int(found.nit)
         S = x != 0
@@ -228,11 +229,3 @@ def proved(
     return ADMMResult(
         x, z, lambda_, 1.0, value, certificate, status=status, n_iter=n_iter, problem=given
     )
-
-
-def _vertex(cost: np.ndarray, **program: Any) -> Any:
-    """Return what the simplex method ends with."""
-    found = linear_program(cost, **program, **_SIMPLEX)
-    if found.x is None:
-        raise RuntimeError(f"HiGHS could not solve the linear program: {found.message}")
-    return found

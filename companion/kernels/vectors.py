@@ -10,7 +10,7 @@ from inspect import signature
 from typing import Any, Self, dataclass_transform
 
 import numpy as np
-from scipy.spatial.distance import cdist, pdist, squareform
+from scipy.spatial.distance import cdist
 from scipy.special import comb
 
 from companion.arguments import check_kind
@@ -156,13 +156,9 @@ class Gaussian(Kernel):
         P, Q = rows_of_both(as_vectors, X, Y)
         if np.iscomplexobj(P) or np.iscomplexobj(Q):
             P, Q = (np.hstack([Z.real, Z.imag]) for Z in (P, Q))
-        # of differences: nothing cancels; those of equal sets once
-        K = pdist(P, "sqeuclidean") if P is Q else cdist(P, Q, "sqeuclidean")
-        np.exp(np.divide(K, -2.0 * self.sigma**2, out=K), out=K)
-        if P is Q:
-            K = squareform(K)
-            np.fill_diagonal(K, 1.0)
-        return K
+        K = cdist(P, Q, "sqeuclidean")  # of differences: nothing cancels
+        K /= -2.0 * self.sigma**2
+        return np.exp(K, out=K)
 
     def _diagonal(self, X: Any) -> np.ndarray:
         return np.ones(len(as_vectors(X)))
@@ -200,10 +196,7 @@ class Sigmoid(Kernel):
     positive_definite = False
 
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
-        t = Linear()._matrix(X, Y)
-        if np.iscomplexobj(t):
-            raise TypeError("X must be real: tanh has poles in the complex plane")
-        return np.tanh(self.a * t + self.b)
+        return np.tanh(self.a * Linear()._matrix(X, Y) + self.b)
 
     def _formula(self, x: str, y: str) -> str:
         inner = f"<{x}, {y}>" if self.a == 1 else f"{self.a:.6g} <{x}, {y}>"
@@ -343,11 +336,8 @@ def as_kernel(kernel: str | Kernel | Callable = "linear", **params: Any) -> Kern
         raise TypeError(f"{sorted(params)} belong to a kernel given by its name, got {kernel!r}")
     if isinstance(kernel, Kernel):
         return kernel
-    if isinstance(kernel, type) or not callable(kernel):
-        names = ", ".join(_NAMED)
-        raise TypeError(
-            f"kernel must be a name ({names}), a Kernel object or a callable, got {kernel!r}"
-        )
+    kinds = f"a name ({', '.join(_NAMED)}), a Kernel object or a callable"
+    check_kind(kernel, "kernel", kinds, lambda k: callable(k) and not isinstance(k, type))
     return FromGram(kernel)
 
 
