@@ -13,6 +13,7 @@ TINY = float(np.finfo(float).tiny)  # the smallest normal number, which nothing 
 ROUNDING = 1e-12  # numbers that differ by this part of their terms are equal: it is the rounding of 4,500 of them
 Bounds = float | np.ndarray  # one for all variables, or one for each
 CANCELS = 1e3  # of the terms of a sum to its value: from here on the sum is made with more digits
+BLOCK = 2**24  # entries of a matrix that is made at once: 128 MB
 _SMALL = 2**16  # entries of a matrix, whose products are made one by one
 _SPLIT = 2.0**27 + 1.0  # Veltkamp: halves of 26 bits, whose products are exact
 

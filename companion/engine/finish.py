@@ -22,7 +22,17 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from companion.arithmetic import EPS, ROUNDING, TINY, Bounds, apart, is_symmetric, largest, ratio
+from companion.arithmetic import (
+    BLOCK,
+    EPS,
+    ROUNDING,
+    TINY,
+    Bounds,
+    apart,
+    is_symmetric,
+    largest,
+    ratio,
+)
 
 _STEPS = 40  # systems that may be solved in a row
 _DELTA = 1e-2  # the first proximal parameter, in units of the mean diagonal of P
@@ -30,7 +40,6 @@ _PROXIMAL_STEPS = 100
 REFINEMENTS = 10  # of the solution of a system, while they help
 _RIDGES = (1e-13, 1e-11, 1e-9)  # added to the matrix of a system, in units of its mean diagonal
 _SIGN = 1e-14  # a wrong sign by this part of the terms, 45 eps, is rounding
-_BLOCK = 2**22  # entries of rows that are computed at once and not kept: 32 MB
 
 
 Point = TypeVar("Point")
@@ -247,10 +256,10 @@ class _Store:
         if P.product is not None:
             return
         support = a.nonzero()[0]
-        full = support[(a >= upper)[support] & (support.size * n > _BLOCK)]
+        full = support[(a >= upper)[support] & (support.size * n > BLOCK)]
         self.fixed[full] = a[full]
         self.keep((a != self.fixed).nonzero()[0])
-        for part in np.array_split(full, full.size * n // _BLOCK + 1) if full.size else ():
+        for part in np.array_split(full, full.size * n // BLOCK + 1) if full.size else ():
             self.base += a[part] @ P.rows(part)
 
     def keep(self, index: np.ndarray) -> None:

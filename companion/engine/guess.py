@@ -88,21 +88,18 @@ def guess_machine(
     """
     from sklearn.svm import SVC, NuSVC, OneClassSVM  # not before: pages on ADMM do without
 
-    kind: Any
     if total is None:
         bound = float(np.max(upper))
-        kind, program = SVC, {"C": bound}
+        a = _asked(SVC, X, s, upper, bound, **options, C=bound)
     else:
-        # 0 <= a <= 1 and 1'a = nu n; without a bound, nothing reaches 1 if each class has the sum 1
-        bound = float(upper) if np.isfinite(upper) else total / (2.0 if balanced else 1.0)
-        kind, program = NuSVC if balanced else OneClassSVM, {"nu": total / (s.size * bound)}
-    a = _asked(kind, X, s, upper, bound, **options, **program)
-    if a is None:
+        # 0 <= a <= 1 and 1'a = nu n; nothing reaches half of the sum if each class has that
+        bound = min(float(np.max(upper)), total / (2.0 if balanced else 1.0))
+        kind = NuSVC if balanced else OneClassSVM
+        a = _asked(kind, X, s, upper, bound, **options, nu=total / (s.size * bound))
+    if a is None or not a.any():
         return None
-    a = np.abs(a)
-    if total is not None:
-        a *= total / float(a.sum())  # NuSVC scales by the margin
-    return at_bounds(a, upper) if np.isfinite(a).all() else None
+    a = np.abs(a)  # NuSVC scales by the margin
+    return at_bounds(a if total is None else a * (total / float(a.sum())), upper)
 
 
 def guess_tube(
@@ -130,13 +127,10 @@ def guess_tube(
     """
     from sklearn.svm import SVR, NuSVR
 
-    kind: Any
+    bound = min(float(np.max(upper)), radius / 2.0)
+    kind, program = SVR, {"C": bound, "epsilon": epsilon}
     if math.isfinite(radius):
-        bound = float(upper) if np.isfinite(upper) else radius / 2.0  # which nothing reaches
         kind, program = NuSVR, {"C": bound, "nu": min(radius / (y.size * bound), 1.0)}
-    else:
-        bound = float(np.max(upper))
-        kind, program = SVR, {"C": bound, "epsilon": epsilon}
     return _asked(kind, X, y, upper, bound, **options, **program, tol=_TOL * float(np.ptp(y)))
 
 
@@ -151,10 +145,9 @@ def _asked(
     weight = np.maximum(upper / bound, _NO_WEIGHT) if np.ndim(upper) else None
     try:
         with (
-            warnings.catch_warnings(),
+            warnings.catch_warnings(action="ignore", category=exceptions.ConvergenceWarning),
             config_context(skip_parameter_validation=True, assume_finite=True),
         ):
-            warnings.simplefilter("ignore", exceptions.ConvergenceWarning)
             model.fit(X, y, sample_weight=weight)
     except ValueError:  # nu at its limit, or w = 0
         return None

@@ -21,7 +21,7 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
 from companion import arithmetic
-from companion.arithmetic import EPS, Bounds, accurate_product, exact_product, largest, ratio
+from companion.arithmetic import BLOCK, EPS, Bounds, accurate_product, exact_product, largest, ratio
 from companion.checks import as_vector
 from companion.engine.certificate import (
     BoxProgram,
@@ -143,11 +143,7 @@ class Points:
         """The Gram matrix, which has to be real."""
         if self.Phi is not None:
             return self.Phi @ self.Phi.T
-        G = self.given
-        if not self.centred:
-            return G
-        k = self.middle_point
-        return (G - G[:, k, None]) - (G[k] - G[k, k])
+        return self.inner(np.arange(self.n)) if self.centred else self.given
 
     @cached_property
     def given(self) -> np.ndarray:
@@ -176,24 +172,26 @@ class Points:
         """Return the rows of the Gram matrix with these indices as a new array."""
         if self.Phi is not None:
             return self.Phi[index] @ self.Phi.T
-        known = self.centred or self.kernel.is_precomputed or "gram" in vars(self)
-        whole = known or index.size == self.n
-        return self.gram[index] if whole else self.kernel(self.X[index], self.X)
+        known = self.centred or self.kernel.is_precomputed or "given" in vars(self)
+        if not known and index.size < self.n:
+            return self.kernel(self.X[index], self.X)
+        return self._from_middle(self.given[index], index)
+
+    def _from_middle(self, inner: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """Return entries in these rows of `given` as the Gram matrix has them."""
+        if not self.centred:
+            return inner
+        G, k = self.given, self.middle_point
+        return (inner.T - G[index, k]).T - (G[k] - G[k, k])
 
     @cached_property
     def diagonal(self) -> np.ndarray:
         """The squared lengths of the features."""
         if self.Phi is not None:
             return np.einsum("ij,ij->i", self.Phi, self.Phi)
-        known = self.centred or self.kernel.is_precomputed
-        return self.gram.diagonal() if known else self.kernel.diagonal(self.X).real
-
-    def for_libsvm(self) -> tuple[np.ndarray, dict[str, Any]]:
-        """Return points, or a Gram matrix, and the kernel as libsvm calls it."""
-        options = kernel_options(self.kernel)
-        if self.centred or options["kernel"] not in ("linear", "poly", "rbf"):
-            return self.gram, {"kernel": "precomputed"}
-        return self.X / self.unit, options
+        if self.centred or self.kernel.is_precomputed:
+            return self._from_middle(self.given.diagonal(), np.arange(self.n))
+        return self.kernel.diagonal(self.X).real
 
     @cached_property
     def in_two_parts(self) -> np.ndarray:
@@ -440,6 +438,17 @@ class SignedKernel:
     def toarray(self) -> np.ndarray:
         """Return the whole matrix."""
         return self.rows(np.arange(self.s.size))
+
+    def for_libsvm(self) -> tuple[np.ndarray, dict[str, Any]]:
+        """Return points, or the Gram matrix with what a program adds to it, and the kernel as libsvm calls it."""
+        points, options = self.points, kernel_options(self.points.kernel)
+        named = options["kernel"] in ("linear", "poly", "rbf")
+        if named and points.n**2 > BLOCK and not (points.centred or self.constant or self.ridge):
+            return points.X / points.unit, options
+        # libsvm is faster with the matrix, and its rows will be needed again
+        G = points.given if points.Phi is None else points.gram
+        G = G + self.ridge * np.eye(points.n) if self.ridge else G
+        return self.toarray() if self.constant else G, {"kernel": "precomputed"}
 
 
 def snap(a: np.ndarray, upper: Bounds, lengths: np.ndarray) -> np.ndarray:

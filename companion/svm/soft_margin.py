@@ -324,7 +324,7 @@ def _count(values: np.ndarray) -> int:
 def guess_by_libsvm(dual: DualProgram) -> Guess | None:
     """Guess as libsvm does."""
     total = None if dual.eta is not None else float(dual.c[-1])
-    X, options = hyperplanes.for_libsvm(dual.P)
+    X, options = dual.P.for_libsvm()
     balanced = not dual.P.constant  # or one class of signed points
     return guess_machine(X, dual.P.s, options, upper=dual.upper, balanced=balanced, total=total)
 

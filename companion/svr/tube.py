@@ -331,7 +331,7 @@ def _libsvm(dual: DualProgram) -> Guess | None:
         return None
     if penalized:  # b = 0 for points with their mirror images; the constant is a feature
         y, upper = np.concatenate([y, -y]), upper / 2.0
-    X, options = hyperplanes.for_libsvm(dual.P)
+    X, options = dual.P.for_libsvm()
     delta = guess_tube(X, y, options, upper=upper, radius=radius, epsilon=-(dual.eta or 0.0))
     if delta is None:
         return None
