@@ -123,14 +123,14 @@ def renamed(value: Callable[[Any], Any], text: str) -> property:
     return property(read, doc=f"{text}, by scikit-learn's name.")
 
 
-def as_weights(value: Any, m: int) -> np.ndarray | None:
+def as_weights(value: Any, m: int, name: str = "sample_weight") -> np.ndarray | None:
     """Return the weights of m points, None where there are none, or raise an error."""
     if value is None:
         return None
-    weights = as_vector(value, "sample_weight", m)
+    weights = as_vector(value, name, m)
     if weights.min() < 0.0 or not weights.any():
         raise ValueError(
-            f"sample_weight must be nonnegative and not all zero, got {weights.min():g} to {weights.max():g}"
+            f"{name} must be nonnegative and not all zero, got {weights.min():g} to {weights.max():g}"
         )
     return weights
 

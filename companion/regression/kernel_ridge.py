@@ -17,7 +17,7 @@ from companion.checks import as_scalar, as_weights, renamed
 from companion.engine.certificate import certify_squares, relative_step, rounding_of_a_sum
 from companion.kernels import Kernel
 from companion.kernels.vectors import KernelMixin, own_points
-from companion.regression.intercept import centred
+from companion.regression.intercept import shift
 from companion.regression.regressor import Regressor
 from companion.regression.ridge import cholesky, solve_ridge, warn_if_missed
 from companion.results import TOLERANCE, Certificate
@@ -162,11 +162,8 @@ class KernelRidge(KernelMixin, Regressor):
 
         lost = EPS * float(r**2 @ np.abs(G.diagonal()))  # also where all is centred away
         solve, basis = _inverse(lambda: middle(middle(r[:, None] * G * r).T), K, lost)
-        target, mean = y, 0.0
-        if free:
-            columns, means = centred(y[:, None], weights)
-            target, mean = columns[:, 0], float(means[0])
-        target = r * target
+        shifted = shift(y[:, None], y, self.intercept, 0.0, weights)  # the points are not needed
+        target, mean = shifted.y, shifted.y_mean
 
         def step(alpha: np.ndarray) -> np.ndarray:  # CGC alpha is CG alpha, alpha being centred
             return middle(solve(target - middle(r * (G @ (r * alpha))) - K * alpha))

@@ -700,10 +700,9 @@ class IndefiniteSVC(HyperplaneClassifier):
         """Find the saddle point; read b from the machine with the proxy kernel."""
         points = self._read(X, y)
         s, gram = points.s, points.gram
-        C = as_scalar(self.C, "C", above=0.0)
         K0 = as_symmetric(gram, "the kernel matrix of the training points", len(s))
         result = solve_indefinite(
-            K0, s, C, self.rho, method="accelerated", tol=self.tol, max_iter=self.max_iter
+            K0, s, self.C, self.rho, method="accelerated", tol=self.tol, max_iter=self.max_iter
         )
         a, V = result.multipliers, linalg.orth(result.K, rcond=ROUNDING)
         self.X_fit_, self.kernel_, self.classes_ = points.X, points.kernel, points.classes

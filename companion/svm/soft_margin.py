@@ -480,13 +480,8 @@ class SVMs2(SupportVectorMachine):
         if self.class_weight is not None or np.ndim(points.weight):
             labels = np.asarray(points.classes)[(points.s > 0.0).astype(int)]
             weight = points.weight * compute_sample_weight(self.class_weight, labels)
-            largest_of = [weight[side].max() for side in (points.red, points.blue)]
-            if weight.min() < 0.0 or not min(largest_of) > 0.0:
-                raise ValueError(
-                    "weights must be nonnegative, and not zero for a whole class, got "
-                    f"{weight.min():g} as the smallest, and {largest_of[0]:g} and {largest_of[1]:g} as the largest of "
-                    f"the labels {points.classes[0]} and {points.classes[1]}"
-                )
+            for label, side in zip(points.classes, (points.red, points.blue)):
+                as_weights(weight[side], side.size, f"the weights of class {label}")
             K = K * weight
         P = SignedKernel(points)
         return DualProgram.of(P, -1.0, (points.s, 0.0), upper=K, price=K, eta=1.0)

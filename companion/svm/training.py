@@ -30,8 +30,8 @@ from companion.checks import as_matrix, as_scalar, check_count
 from companion.exceptions import complain
 from companion.kernels import as_kernel
 from companion.results import Certificate, Outcome, Problem
-from companion.svm.hyperplanes import KernelLike
-from companion.svm.program import DualProgram, Points, SignedKernel, as_signs, make_points
+from companion.svm.hyperplanes import KernelLike, proper_points
+from companion.svm.program import DualProgram, Points, SignedKernel, as_signs
 
 _LOSSES = {"hinge": 1, "quadratic": 2}
 _SUFFICIENT = 1e-4  # part of the predicted decrease that the line search insists on
@@ -177,12 +177,7 @@ def _read_task(X: Any, y: Any, C: float, loss: str, kernel: KernelLike) -> _Task
         X = augment(X)
         if np.allclose(at_0, at_1, rtol=1e-9, atol=1e-12):  # the kernel does not see it
             named = named + 1.0
-    points = make_points(X, y, named)
-    worst = int(points.diagonal.argmin())
-    if (value := points.diagonal[worst]) < 0.0:
-        raise ValueError(
-            f"the kernel must be positive definite; its value at point {worst} with itself is {value:g}"
-        )
+    points = proper_points(Points(X, y, named), False, "the program")
     return _Task(points, C, _LOSSES[loss])
 
 
@@ -490,8 +485,8 @@ def _solve_positive(H: np.ndarray, right: np.ndarray) -> np.ndarray:
         return cho_solve(cho_factor(H), right)
     except ValueError as error:  # a LinAlgError is one, too
         raise ValueError(
-            "the matrix of the Newton step is not positive definite: the kernel must be so on these points; if it is, "
-            "C or the inner products are too large for float64: scale the data, or lower C"
+            "the matrix of the Newton step is not positive definite in float64: C or the inner products are too large; "
+            "scale the data, or lower C"
         ) from error
 
 

@@ -149,6 +149,6 @@ test_what_has_no_counterpart = refusals(
 
 
 def test_weights_of_a_class_that_are_zero_are_refused_with_their_numbers() -> None:
-    message = "got 0 as the smallest, and 0.5 and 0 as the largest of the labels -1 and 1"
+    message = "the weights of class 1 must be nonnegative and not all zero, got 0 to 0"
     with pytest.raises(ValueError, match=message):
         SVMs2().fit([[0.0], [1.0], [2.0]], [-1, 1, -1], [0.5, 0.0, 0.0])

@@ -148,8 +148,9 @@ test_bad_options_are_named = refusals(
     (lambda: primal_kernel_newton(*THREE, kernel=negative), "positive definite"),
     (
         lambda: primal_kernel_newton([[1.0, 3.0], [3.0, 1.0]], [1, -1], 9.0, kernel="precomputed"),
-        "the Newton step",
+        "positive definite on the training points",
     ),
+    (lambda: primal_kernel_newton(*THREE, 1e20), "the Newton step"),
 )
 
 
