@@ -133,11 +133,6 @@ class Points:
         """Indices of the red points."""
         return (self.s < 0).nonzero()[0]
 
-    @property
-    def fewest(self) -> int:
-        """Number of points of the smaller class, min(p, q)."""
-        return min(self.blue.size, self.red.size)
-
     @cached_property
     def gram(self) -> np.ndarray:
         """The Gram matrix, which has to be real."""
@@ -239,9 +234,8 @@ class Points:
             w, misfit = self.direct(c)
             return self.known(w, c, misfit, careful)
         if self.Phi is not None:
-            terms = rounding_of(c.size) * (size @ np.abs(self.Phi)) + self.error_of_features(
-                size, False, axis=0
-            )
+            terms = self.error_of_features(size, False, axis=0)
+            terms = terms + rounding_of(c.size) * (size @ np.abs(self.Phi))
             return self.known(c @ self.Phi, c, float(np.linalg.norm(terms)))
         if careful:
             return self._of_gram(c, 0.0)
@@ -280,9 +274,9 @@ class Points:
         """Return the weights with these coefficients, products and squared norm."""
         lengths = np.sqrt(np.maximum(self.diagonal, 0.0))
         norm, part = math.sqrt(max(square, 0.0)), 0.5 * float(ratio(noise, max(square, 0.0)))
-        found = Weights(None, c, inner, error, norm * lengths, norm, part, misfit, -self.middle)
-        longest = math.sqrt(abs(square) + noise)
-        return found._replace(below=max(-square, 0.0), longest=longest)
+        below, longest = max(-square, 0.0), math.sqrt(abs(square) + noise)
+        size, shift = norm * lengths, -self.middle
+        return Weights(None, c, inner, error, size, norm, part, misfit, shift, None, below, longest)
 
     def known(self, w: np.ndarray, c: np.ndarray, misfit: float, careful: bool = False) -> Weights:
         """Return the weights w of explicit features."""
@@ -493,9 +487,7 @@ def make_points(
     limit = np.inf if kernel.is_linear else max(len(X), _MANY_FEATURES)
     Phi = kernel.features(X, limit=limit)
     if Phi is not None and not np.isfinite(largest(_real(Phi, kernel))):
-        raise ValueError(
-            f"the features of {kernel!r} overflow at these points; scale the data down"
-        )
+        raise ValueError(f"the features of {kernel!r} overflow at these points; scale them down")
     if Phi is None or not free_b:
         return Points(X, s, kernel, Phi, weight=weight)
     part = np.resize(weight, len(X)) > 0.0  # a point that costs nothing may be far away
@@ -650,9 +642,7 @@ class DualProgram(Record):
             If `gamma` is asked for where the program has no such equation.
         """
         if gamma and not (self.A[-1:] == 1.0).all(axis=1).any():
-            raise ValueError(
-                "gamma is the multiplier of eta >= 0 or epsilon >= 0; here these are fixed"
-            )
+            raise ValueError("gamma is the multiplier of eta >= 0 or epsilon >= 0, which are fixed")
         m, n = self.A.shape
         slacks = n if np.isfinite(self.upper).all() else 0
         N = n + slacks + int(gamma)

@@ -392,7 +392,7 @@ class SVMs1(SupportVectorMachine):
     _unit_normal = True
 
     def _dual(self, points: Points) -> DualProgram:
-        least = 1.0 / (2 * points.fewest)
+        least = 1.0 / (2 * min(points.blue.size, points.red.size))
         K = 2.0 * least if self.K is None else as_scalar(self.K, "K", above=0.0)
         _feasible(points, "K", K, "is below max(1/(2p), 1/(2q)) = {}", least, side=-1.0)
         P = SignedKernel(points)
@@ -713,7 +713,8 @@ class SVMs2prime(SupportVectorMachine):
         if not self._squared and self._penalized:
             _feasible(points, "nu", nu, "exceeds {}", 1.0, y=[1.0])
         elif not self._squared:
-            _feasible(points, "nu", nu, "exceeds 2 min(p, q)/(p + q) = {}", 2 * points.fewest / n)
+            most = nu_max(points.blue.size, points.red.size)
+            _feasible(points, "nu", nu, "exceeds 2 min(p, q)/(p + q) = {}", most)
         ridge, upper = (0.5 / Ks, np.inf) if self._squared else (0.0, Ks)
         P = SignedKernel(points, penalize_b=self._penalized, ridge=ridge)
         balance = [] if self._penalized else [(points.s, 0.0)]

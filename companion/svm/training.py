@@ -170,9 +170,7 @@ def _read_task(X: Any, y: Any, C: float, loss: str, kernel: KernelLike) -> _Task
     C = as_scalar(C, "C", above=0.0)
     named = as_kernel(kernel)
     if not named.is_precomputed:
-        pair = np.eye(
-            2, X.shape[1]
-        )  # two points, with the coordinates 0 and 1 that all points may share
+        pair = np.eye(2, X.shape[1])  # two points, to be seen with a coordinate 0 and with 1
         at_0, at_1 = (named(np.column_stack([pair, (last, last)])) for last in (0.0, 1.0))
         X = augment(X)
         if np.allclose(at_0, at_1, rtol=1e-9, atol=1e-12):  # the kernel does not see it

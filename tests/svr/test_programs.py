@@ -167,7 +167,7 @@ class TestForms:
             assert_allclose(K @ delta, K @ model.dual_coef_, atol=1e-6)
 
     def test_epsilon_has_no_gamma(self):
-        with pytest.raises(ValueError, match="these are fixed"):
+        with pytest.raises(ValueError, match="which are fixed"):
             EpsilonSVR().dual_program([[1.0], [2.0]], [0.0, 1.0]).standard_form(gamma=True)
 
 
