@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,14 +30,13 @@ from companion.admm.losses import SmoothLoss, half_square
 from companion.admm.proximal import soft_threshold
 from companion.admm.splitting import admm, complain
 from companion.arguments import check_kind
-from companion.arithmetic import largest, ratio
+from companion.arithmetic import largest
 from companion.checks import as_array, as_scalar, as_vector
 from companion.engine.certificate import certify_terms, relative, rounding_of_a_sum
-from companion.results import ADMMResult, Problem
+from companion.results import ADMMResult, Problem, Record
 
 
-@dataclass(frozen=True)
-class RidgePenalty:
+class RidgePenalty(Record):
     r"""The penalty :math:`g(z) = \frac{K}{2}\|z\|_2^2`.
 
     Parameters
@@ -65,8 +64,7 @@ class RidgePenalty:
         return 1.0, half_square(s) / self.K
 
 
-@dataclass(frozen=True)
-class L1Penalty:
+class L1Penalty(Record):
     r"""The penalty :math:`g(z) = \tau\|z\|_1`.
 
     Parameters
@@ -90,7 +88,7 @@ class L1Penalty:
 
     def dual(self, s: np.ndarray) -> tuple[float, float]:
         r"""Return the largest t at which :math:`g^*(t s)` is finite, and its value, 0."""
-        return min(1.0, float(ratio(self.tau, largest(s)))), 0.0
+        return self.tau / max(self.tau, largest(s)), 0.0
 
 
 def consensus(

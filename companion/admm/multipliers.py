@@ -309,10 +309,9 @@ def quadratic_argmin(
     (array([1., 0.]), array([-1., -1.]))
     """
     Q = as_symmetric(Q, "Q")
-    n = Q.shape[0]
+    A = as_matrix(A, "A", (None, len(Q)))
+    m, n = A.shape
     c = as_vector(c, "c", n)
-    A = as_matrix(A, "A", (None, n))
-    m = A.shape[0]
     rho = as_scalar(rho, "rho", at_least=0)
     if b is None and rho > 0:
         raise ValueError("b is needed when rho > 0: the penalty is rho/2 ||A u - b||^2")

@@ -271,8 +271,7 @@ class RKHSFunction:
     __rmul__ = __mul__
 
     def __sub__(self, other: RKHSFunction) -> RKHSFunction:
-        self._check_same_space(other)
-        return self + (-1.0) * other
+        return self + -1.0 * other
 
     def __repr__(self) -> str:
         p = len(self.coefficients)
