@@ -22,17 +22,8 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from companion.arithmetic import (
-    BLOCK,
-    EPS,
-    ROUNDING,
-    TINY,
-    Bounds,
-    apart,
-    is_symmetric,
-    largest,
-    ratio,
-)
+from companion import arithmetic
+from companion.arithmetic import EPS, ROUNDING, TINY, Bounds, apart, is_symmetric, largest, ratio
 
 _STEPS = 40  # systems that may be solved in a row
 _DELTA = 1e-2  # the first proximal parameter, in units of the mean diagonal of P
@@ -256,10 +247,12 @@ class _Store:
         if P.product is not None:
             return
         support = a.nonzero()[0]
-        full = support[(a >= upper)[support] & (support.size * n > BLOCK)]
+        full = support[(a >= upper)[support] & (support.size * n > arithmetic.BLOCK)]
         self.fixed[full] = a[full]
         self.keep((a != self.fixed).nonzero()[0])
-        for part in np.array_split(full, full.size * n // BLOCK + 1) if full.size else ():
+        for part in (
+            np.array_split(full, full.size * n // arithmetic.BLOCK + 1) if full.size else ()
+        ):
             self.base += a[part] @ P.rows(part)
 
     def keep(self, index: np.ndarray) -> None:

@@ -10,7 +10,7 @@ from inspect import signature
 from typing import Any, Self, dataclass_transform
 
 import numpy as np
-from scipy.spatial.distance import cdist
+from scipy.spatial.distance import cdist, pdist, squareform
 from scipy.special import comb
 
 from companion.arguments import check_kind
@@ -156,9 +156,13 @@ class Gaussian(Kernel):
         P, Q = rows_of_both(as_vectors, X, Y)
         if np.iscomplexobj(P) or np.iscomplexobj(Q):
             P, Q = (np.hstack([Z.real, Z.imag]) for Z in (P, Q))
-        K = cdist(P, Q, "sqeuclidean")  # of differences: nothing cancels
-        K /= -2.0 * self.sigma**2
-        return np.exp(K, out=K)
+        # of differences: nothing cancels; those of equal sets once
+        K = pdist(P, "sqeuclidean") if P is Q else cdist(P, Q, "sqeuclidean")
+        np.exp(np.divide(K, -2.0 * self.sigma**2, out=K), out=K)
+        if P is Q:
+            K = squareform(K)
+            np.fill_diagonal(K, 1.0)
+        return K
 
     def _diagonal(self, X: Any) -> np.ndarray:
         return np.ones(len(as_vectors(X)))
