@@ -9,9 +9,9 @@ from scipy.linalg import null_space
 
 from companion.admm.affine import lengths
 from companion.admm.least_norm import proved
-from companion.admm.losses import rows_of
+from companion.admm.losses import as_data
 from companion.arithmetic import EPS, ROUNDING, exact_product, largest
-from companion.checks import as_matrix, as_scalar, as_vector
+from companion.checks import as_matrix, as_scalar
 from companion.engine.certificate import (
     BoxProgram,
     certify_squares,
@@ -83,8 +83,7 @@ def generalized_lasso(A: Any, b: Any, F: Any, tau: float, *, tol: float = 1e-8) 
     >>> result.x.round(6), result.z.round(6), result.certificate.ok
     (array([1., 2.]), array([1.]), True)
     """
-    A = as_matrix(A, "A")
-    b = as_vector(b, "b", rows_of(A))
+    A, b = as_data(A, b)
     F = as_matrix(F, "F", (None, A.shape[1]))
     tau, tol = as_scalar(tau, "tau", at_least=0), as_scalar(tol, "tol", above=0)
     given = Problem("generalized lasso", {"A": A, "b": b, "F": F, "tau": tau})

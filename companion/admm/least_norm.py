@@ -16,10 +16,10 @@ import numpy as np
 from scipy import linalg
 
 from companion.admm.affine import AffineSet, back_substitute, orthonormal
-from companion.admm.losses import rows_of
+from companion.admm.losses import as_data
 from companion.admm.splitting import complain
 from companion.arithmetic import ROUNDING, accurate_product, largest, linear_program
-from companion.checks import as_matrix, as_scalar, as_vector
+from companion.checks import as_scalar
 from companion.engine.certificate import certify_terms, relative, rounding_of, rounding_of_a_sum
 from companion.results import ADMMResult, Certificate, Problem
 
@@ -81,8 +81,7 @@ def least_absolute_deviations(A: Any, b: Any, *, tol: float = 1e-8) -> ADMMResul
     >>> result.x.round(6), result.z.round(6) + 0.0, result.certificate.ok
     (array([2.]), array([ 1.,  0., -8.]), True)
     """
-    A = as_matrix(A, "A")
-    b, tol = as_vector(b, "b", rows_of(A)), as_scalar(tol, "tol", above=0)
+    (A, b), tol = as_data(A, b), as_scalar(tol, "tol", above=0)
     (Q, R, kept), x, n_iter = orthonormal(A), np.zeros(A.shape[1]), 0
     data, one = np.c_[A, -b], np.ones(1)
     x[kept] = back_substitute(R, Q.T @ b)
@@ -182,8 +181,7 @@ def basis_pursuit(A: Any, b: Any, *, tol: float = 1e-8) -> ADMMResult:
     >>> result.x.round(6), round(result.objective, 6), result.certificate.ok
     (array([0., 1.]), 1.0, True)
     """
-    A = as_matrix(A, "A")
-    b, tol = as_vector(b, "b", rows_of(A)), as_scalar(tol, "tol", above=0)
+    (A, b), tol = as_data(A, b), as_scalar(tol, "tol", above=0)
     C = AffineSet(A, b)
     Q, x, n_iter = C.Q, C.shortest.copy(), 0
     y = np.zeros(Q.shape[1])

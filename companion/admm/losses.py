@@ -103,8 +103,7 @@ class LeastSquaresLoss(SmoothLoss):
     """
 
     def __init__(self, A: Any, b: Any) -> None:
-        self.A = as_matrix(A, "A")
-        self.b = as_vector(b, "b", rows_of(self.A))
+        self.A, self.b = as_data(A, b)
         check_range(largest(self.b), "b")
         self.m, self.n = self.A.shape
         self.A_b = self.A.T @ self.b
@@ -220,8 +219,7 @@ class SquaredHingeLoss(SmoothLoss):
 
 def _signed_rows(A: Any, y: Any) -> np.ndarray:
     """Return the rows y_i a_i, the labels being +1 or -1."""
-    A = as_matrix(A, "A")
-    y = as_vector(y, "y", rows_of(A))
+    A, y = as_data(A, y, "y")
     strange = y[np.abs(y) != 1]
     if strange.size:
         given, _ = apart(strange[0], np.sign(strange[0]))
@@ -229,11 +227,12 @@ def _signed_rows(A: Any, y: Any) -> np.ndarray:
     return y[:, None] * A
 
 
-def rows_of(A: np.ndarray) -> int:
-    """Return the number of rows of a matrix that has at least one row and one column."""
+def as_data(A: Any, b: Any, name: str = "b") -> tuple[np.ndarray, np.ndarray]:
+    """Return a matrix with at least one row and one column, and a number for each row, or raise an error."""
+    A = as_matrix(A, "A")
     if A.size == 0:
         raise ValueError(f"A must have at least one row and one column, got shape {A.shape}")
-    return A.shape[0]
+    return A, as_vector(b, name, A.shape[0])
 
 
 def half_square(v: np.ndarray) -> float:
