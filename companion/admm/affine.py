@@ -97,6 +97,14 @@ def lengths(A: np.ndarray) -> np.ndarray:
     return np.where(norms > 0, norms, 1.0)
 
 
+def as_data(A: Any, b: Any, name: str = "b") -> tuple[np.ndarray, np.ndarray]:
+    """Return a matrix with at least one row and one column, and a number for each row, or raise an error."""
+    A = as_matrix(A, "A")
+    if A.size == 0:
+        raise ValueError(f"A must have at least one row and one column, got shape {A.shape}")
+    return A, as_vector(b, name, A.shape[0])
+
+
 def as_rows(A: Any, b: Any, left: str, right: str, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows and the right sides of linear constraints, none where they are None, or raise an error."""
     if (A is None) != (b is None):

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import null_space
 
-from companion.admm.affine import lengths
+from companion.admm.affine import as_data, lengths
 from companion.admm.least_norm import proved
-from companion.admm.losses import as_data
 from companion.arithmetic import EPS, ROUNDING, exact_product, largest
 from companion.checks import as_matrix, as_scalar
 from companion.engine.certificate import (

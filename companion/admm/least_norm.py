@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from companion.admm.affine import AffineSet, back_substitute, orthonormal
-from companion.admm.losses import as_data
+from companion.admm.affine import AffineSet, as_data, back_substitute, orthonormal
 from companion.admm.splitting import complain
 from companion.arithmetic import ROUNDING, accurate_product, largest, linear_program
 from companion.checks import as_scalar

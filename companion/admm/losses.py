@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from scipy import linalg, special
 
+from companion.admm.affine import as_data
 from companion.arithmetic import EPS, apart, largest
-from companion.checks import as_matrix, as_scalar, as_vector, check_range
+from companion.checks import as_scalar, as_vector, check_range
 
 
 class SmoothLoss(ABC):
@@ -225,14 +226,6 @@ def _signed_rows(A: Any, y: Any) -> np.ndarray:
         given, _ = apart(strange[0], np.sign(strange[0]))
         raise ValueError(f"y must hold labels +1 and -1, got {given}")
     return y[:, None] * A
-
-
-def as_data(A: Any, b: Any, name: str = "b") -> tuple[np.ndarray, np.ndarray]:
-    """Return a matrix with at least one row and one column, and a number for each row, or raise an error."""
-    A = as_matrix(A, "A")
-    if A.size == 0:
-        raise ValueError(f"A must have at least one row and one column, got shape {A.shape}")
-    return A, as_vector(b, name, A.shape[0])
 
 
 def half_square(v: np.ndarray) -> float:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.linalg import norm
 from numpy.typing import ArrayLike
 
+from companion.admm.affine import as_data
 from companion.admm.splitting import DIVERGED, repeat
 from companion.arguments import as_schedule, check_kind, value_of
 from companion.arithmetic import EPS, largest
@@ -198,9 +199,8 @@ def augmented_lagrangian(
     >>> L([2, -1], [9]), L([0, 0], [1])
     (2.5, 20.0)
     """
-    A = as_matrix(A, "A")
+    A, b = as_data(A, b)
     m, n = A.shape
-    b = as_vector(b, "b", m)
     J, rho = check_kind(J, "J"), as_scalar(rho, "rho", at_least=0)
 
     def L_rho(u: ArrayLike, lambda_: ArrayLike) -> float:
@@ -347,9 +347,8 @@ def _ascend(
     rho: float = 0.0, J: Objective | None = None, tol: float = 1e-8, max_iter: int = 1000,
 ) -> MultiplierResult:  # fmt: skip
     """The two lines of both methods; rho only enters the recorded dual function."""
-    A = as_matrix(A, "A")
-    m, n = A.shape
-    b, lambda_ = as_vector(b, "b", m), as_vector(lambda0, "lambda0", m).copy()
+    A, b = as_data(A, b)
+    lambda_, n = as_vector(lambda0, "lambda0", len(A)).copy(), A.shape[1]
     eps = as_scalar(tol, "tol", at_least=0) * (float(norm(b)) or 1.0)
     bound = DIVERGED * max(1.0, float(norm(b)), float(norm(lambda_)))
     start, u = lambda_, np.full(n, np.nan)

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 from scipy.linalg import null_space
 
-from companion.admm.affine import AffineSet, as_rows
+from companion.admm.affine import AffineSet, as_data, as_rows
 from companion.arguments import check_kind
 from companion.arithmetic import EPS
 from companion.checks import as_array, as_matrix, as_scalar, as_symmetric, as_vector, check_count
@@ -429,9 +429,8 @@ def project_affine(A: ArrayLike, b: ArrayLike) -> Projection:
     >>> project([1, 2, 6]).round(8) + 0.0
     array([-1.,  0.,  4.])
     """
-    A = as_matrix(A, "A")
-    C = AffineSet(A, as_vector(b, "b", len(A)))
-    return lambda v: C.project(as_vector(v, "v", A.shape[1]))
+    C = AffineSet(*as_data(A, b))
+    return lambda v: C.project(as_vector(v, "v", C.shortest.size))
 
 
 # ----------------------------------------------------------------------------------------------
