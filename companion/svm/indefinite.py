@@ -17,7 +17,6 @@ from dataclasses import KW_ONLY, field
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from scipy import linalg
 from scipy.special import exprel
 
 from companion.admm import project_psd
@@ -704,7 +703,9 @@ class IndefiniteSVC(HyperplaneClassifier):
         result = solve_indefinite(
             K0, s, self.C, self.rho, method="accelerated", tol=self.tol, max_iter=self.max_iter
         )
-        a, V = result.multipliers, linalg.orth(result.K, rcond=ROUNDING)
+        a, z = result.multipliers, s * result.alpha
+        d, V = np.linalg.eigh(K0 + np.outer(z, z) / (4.0 * self.rho))  # K is rounded once more
+        V = V[:, d > ROUNDING * max(float(d[-1]), 0.0)]
         self.X_fit_, self.kernel_, self.classes_ = points.X, points.kernel, points.classes
         self.w_, self.b_ = None, result.b
         self.alpha_, self.multipliers_ = result.alpha, a
