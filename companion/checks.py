@@ -128,10 +128,9 @@ def as_weights(value: Any, m: int, name: str = "sample_weight") -> np.ndarray | 
     if value is None:
         return None
     weights = as_vector(value, name, m)
-    if weights.min() < 0.0 or not weights.any():
-        raise ValueError(
-            f"{name} must be nonnegative and not all zero, got {weights.min():g} to {weights.max():g}"
-        )
+    low, high = weights.min(), weights.max()
+    if low < 0.0 or high == 0.0:
+        raise ValueError(f"{name} must be nonnegative and not all zero, got {low:g} to {high:g}")
     return weights
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,11 +48,9 @@ class Certificate(Record):
         return bool(self.worst <= self.tolerance)
 
     def _rows(self) -> list[tuple[str, str]]:
-        residuals = [(f.name, getattr(self, f.name)) for f in fields(self) if f.name != "tolerance"]
-        rows = [
-            (n, "ok" if v <= self.tolerance else beyond(v, self.tolerance)[0]) for n, v in residuals
-        ]
-        return [*rows, ("tolerance", beyond(math.inf, self.tolerance)[1]), ("ok", str(self.ok))]
+        t = self.tolerance
+        rows = [(n, "ok" if v <= t else beyond(v, t)[0]) for n, v in vars(self).items()]
+        return [*rows[:-1], ("tolerance", beyond(math.inf, t)[1]), ("ok", str(self.ok))]
 
     def __str__(self) -> str:
         if self.ok:
