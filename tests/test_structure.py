@@ -28,7 +28,7 @@ PACKAGE = ROOT / "companion"
 FILES = sorted(PACKAGE.rglob("*.py"))
 SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 
-MOST = 7_306  # lines of code of the whole package: proofs that add rounding, weights of points, twice the digits
+MOST = 7_298  # lines of code of the whole package: proofs that add rounding, weights of points, twice the digits
 SHARES = {  # of the 7,500 that the package aims at; "." is what is in no room
     ".": 595, "admm": 1_550, "kernels": 1_150, "svm": 1_300, "regression": 750, "svr": 355, "engine": 750,
     "figures": 400, "boards": 400,

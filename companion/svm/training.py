@@ -148,13 +148,8 @@ class _Task:
                     "margins; scale the data, or lower C"
                 )
             complain(why)
-        given = {
-            "X": points.X,
-            "y": points.s,
-            "kernel": points.kernel,
-            "C": self.C,
-            "power": self.power,
-        }
+        given = {"X": points.X, "y": points.s, "kernel": points.kernel}
+        given |= {"C": self.C, "power": self.power}
         return TrainingResult(
             w, alpha, beta, objective, value, certificate, status=status, n_iter=len(steps),
             history={key: np.array([step[key] for step in steps]) for key in steps[0]},
