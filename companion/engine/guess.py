@@ -43,7 +43,7 @@ _RELAXATION = 1.6  # of ADMM; 1.5 to 1.8 is the usual advice
 _EACH = 25  # steps of ADMM from one look at its penalty, and one factored matrix, to the next: an iteration of PIQP
 _UNBALANCED = 5.0  # ratio of the residuals from which on the penalty is changed
 _ROUGH = 1e-6  # tolerance of ADMM at most: the system that follows costs less than the last digits
-_EQUILIBRATIONS = 5  # each takes the root of what is missing
+_EQUILIBRATIONS = 5  # each takes the root of what is missing; PIQP would make ten
 _FREE = 1e-6  # penalty of a variable without bounds: a proximal term
 
 
@@ -212,9 +212,8 @@ def ask(arrays: BoxProgram, max_iter: int) -> tuple[np.ndarray, np.ndarray, np.n
 
 def read_state(arrays: BoxProgram, x: np.ndarray, z: np.ndarray) -> np.ndarray:
     """Return -1 and 1 for variables at their lower and upper bound: the multiplier exceeds the distance."""
-    lower, upper = arrays.lower, arrays.upper
-    at_lower = (-z > x - lower) | (lower == upper)
-    return np.where(at_lower, -1, (z > upper - x).astype(np.int8))
+    at_lower = (-z > x - arrays.lower) | (arrays.lower == arrays.upper)
+    return np.where(at_lower, -1, (z > arrays.upper - x).astype(np.int8))
 
 
 def guess_piqp(
@@ -226,7 +225,7 @@ def guess_piqp(
     solver = piqp.SparseSolver() if is_sparse else piqp.DenseSolver()
     solver.settings.eps_abs = solver.settings.eps_duality_gap_abs = _CLOSE
     solver.settings.eps_rel = solver.settings.eps_duality_gap_rel = _CLOSE
-    solver.settings.max_iter = max_iter
+    solver.settings.max_iter, solver.settings.preconditioner_iter = max_iter, _EQUILIBRATIONS
     P = sparse.csc_matrix(P) if is_sparse else P.T
     A = sparse.csc_matrix(A) if is_sparse else np.asfortranarray(A)
     solver.setup(P, q, *((A, b) if b.size else (None, None)), x_l=lower, x_u=upper)

@@ -16,8 +16,7 @@ _CLEARLY = 1e-9  # part of its terms by which a sum has to differ from 0 where n
 
 def check_bounds(lower: np.ndarray, upper: np.ndarray) -> None:
     """Raise an error if no number lies between the bounds of a variable."""
-    most = np.finfo(float).max
-    empty = np.maximum(lower, -most) > np.minimum(upper, most)
+    empty = (lower > upper) | (lower == np.inf) | (upper == -np.inf)
     if empty.any():
         i = int(np.argmax(empty))
         low, high = apart(float(lower[i]), float(upper[i]), -1.0)
