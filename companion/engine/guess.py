@@ -250,7 +250,8 @@ def guess_admm(
     for _ in range(_EQUILIBRATIONS):
         d = scales_of(np.maximum(_peaks(P, 0), _peaks(A, 0)))
         e = scales_of(_peaks(A, 1))
-        P, A, t, r = _between(d, P, d), _between(e, A, d), t * d, r * e
+        D, E = sparse.diags(d), sparse.diags(e)
+        P, A, t, r = D @ P @ D, E @ A @ D, t * d, r * e
     cost = 1.0 / max(float(_peaks(P, 0).mean()), largest(q * t), TINY)
     P, q, b, lower, upper = P * cost, q * t * cost, b * r, lower / t, upper / t
     bounded = np.isfinite(lower) | np.isfinite(upper)
@@ -287,13 +288,5 @@ def _peaks(M: Any, axis: int) -> np.ndarray:
     """Return the largest absolute value of each column (axis 0) or row (axis 1)."""
     if 0 in M.shape:
         return np.zeros(M.shape[1 - axis])
-    if sparse.issparse(M):
-        return np.asarray(abs(M).max(axis=axis).todense()).ravel()
-    return np.asarray(np.abs(M).max(axis=axis))
-
-
-def _between(left: np.ndarray, M: Any, right: np.ndarray) -> Any:
-    """Return M with rows and columns multiplied by these numbers."""
-    if sparse.issparse(M):
-        return (sparse.diags(left) @ M @ sparse.diags(right)).tocsc()
-    return left[:, None] * M * right
+    peaks = abs(M).max(axis=axis)
+    return np.asarray(peaks.todense() if sparse.issparse(M) else peaks).ravel()

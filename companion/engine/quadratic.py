@@ -10,13 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from companion.arithmetic import EPS, largest
-from companion.engine.certificate import (
-    BoxProgram,
-    Certificate,
-    absolute_product,
-    bound_multipliers,
-    certify,
-)
+from companion.engine.certificate import BoxProgram, Certificate, bound_multipliers, certify
 from companion.engine.finish import REFINEMENTS, Proximal, settle_near
 from companion.engine.guess import PIQP_ITERATIONS, ask, in_arrays, read_state
 from companion.engine.kkt import factor
@@ -240,6 +234,6 @@ class _Arrays(Proximal[_Kkt]):
         new = np.where(x < lower, -1, np.where(x > upper, 1, state))
         if (wrong := (state * g > 0.0) & (lower < upper)).any():
             # as the certificate has them
-            terms = absolute_product(P, np.abs(x)) + np.abs(q) + np.abs(A.T @ y)
+            terms = abs(P) @ np.abs(x) + np.abs(q) + np.abs(A.T @ y)
             new[wrong & (state * g > 16.0 * EPS * terms)] = 0
         return new

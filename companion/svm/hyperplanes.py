@@ -578,7 +578,6 @@ def inner_products(model: Any, X: Any) -> np.ndarray:
 
 def linear_weights(model: Any) -> np.ndarray:
     """Return w for a linear kernel; an error for any other one."""
-    check_is_fitted(model)
     if not model.kernel_.is_linear:
         raise AttributeError("coef_ exists for the linear kernel only; see w_ and dual_coef_")
     return model.w_

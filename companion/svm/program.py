@@ -23,18 +23,11 @@ from scipy.linalg.lapack import dpstrf
 from companion import arithmetic
 from companion.arithmetic import BLOCK, EPS, Bounds, accurate_product, exact_product, largest, ratio
 from companion.checks import as_vector
-from companion.engine.certificate import (
-    BoxProgram,
-    LowRank,
-    bound_multipliers,
-    certify,
-    rounding_of,
-    rounding_of_a_sum,
-)
+from companion.engine.certificate import BoxProgram, LowRank, rounding_of, rounding_of_a_sum
 from companion.kernels import Gaussian, Kernel, Linear, Polynomial, Sigmoid
 from companion.kernels.features import rest_of_features
 from companion.kernels.given import Precomputed
-from companion.results import Certificate, Record
+from companion.results import Record
 
 _MANY_FEATURES = 100  # explicit features are worth having up to this number, or up to one per point
 
@@ -124,14 +117,9 @@ class Points:
         return self.s.size
 
     @cached_property
-    def blue(self) -> np.ndarray:
-        """Indices of the blue points."""
-        return (self.s > 0).nonzero()[0]
-
-    @cached_property
-    def red(self) -> np.ndarray:
-        """Indices of the red points."""
-        return (self.s < 0).nonzero()[0]
+    def classed(self) -> tuple[np.ndarray, np.ndarray]:
+        """Indices of the blue and of the red points."""
+        return (self.s > 0).nonzero()[0], (self.s < 0).nonzero()[0]
 
     @cached_property
     def gram(self) -> np.ndarray:
@@ -585,25 +573,10 @@ class DualProgram(Record):
         width = 0.0 if self.eta is not None else -self.total * eta
         return 0.5 * norm * norm, 0.5 * b * b, width, cost
 
-    def certify(self, a: np.ndarray, y: np.ndarray, Pa: np.ndarray, tol: float) -> Certificate:
-        """Return the certificate of multipliers a, with the multipliers y of the equations and the product P a.
-
-        Parameters
-        ----------
-        a, Pa : ndarray of shape (n,)
-        y : ndarray of shape (m,)
-        tol : float
-            Tolerance of the certificate.
-        """
-        box = self.in_box()
-        z = bound_multipliers(Pa + self.q + y @ self.A, a, box.lower, box.upper)
-        return certify(box, a, y, *z, float(tol), Pa)
-
-    def in_box(self, P: Any = None) -> BoxProgram:
-        """Return the program as the engine has it, if need be with P in another form."""
+    def in_box(self) -> BoxProgram:
+        """Return the program as the engine has it."""
         zero = np.zeros(self.q.size)
-        P = self.P if P is None else P
-        return BoxProgram(P, self.q, self.A, self.c, zero, zero + self.upper)
+        return BoxProgram(self.P, self.q, self.A, self.c, zero, zero + self.upper)
 
     def in_units(self, P: Any) -> tuple[BoxProgram, float, float]:
         """Return the program in units in which multipliers and gradients are near 1, and these units.
@@ -616,9 +589,8 @@ class DualProgram(Record):
         t = math.ldexp(1.0, math.frexp(t)[1])
         g = math.ldexp(1.0, math.frexp(max(slope, t * size))[1])
         root = np.full(self.q.size, math.sqrt(t / g))
-        P = P.scaled(root) if isinstance(P, LowRank) else P * (t / g)
-        box = self.in_box(P)
-        return box._replace(q=box.q / g, b=box.b / t, upper=box.upper / t), t, g
+        box, P = self.in_box(), P.scaled(root) if isinstance(P, LowRank) else P * (t / g)
+        return box._replace(P=P, q=box.q / g, b=box.b / t, upper=box.upper / t), t, g
 
     def standard_form(
         self, gamma: bool = False

@@ -37,16 +37,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from companion.arithmetic import (
-    EPS,
-    ROUNDING,
-    Bounds,
-    apart,
-    exact_product,
-    largest,
-    linear_program,
-    ratio,
-)
+from companion.arithmetic import ROUNDING, Bounds, apart, exact_product, largest, linear_program
 from companion.checks import as_matrix, as_scalar, as_weights, check_count, renamed
 from companion.engine.certificate import certify_terms, relative, rounding_of
 from companion.engine.guess import Guess, guess_machine
@@ -145,7 +136,7 @@ class HyperplaneClassifier(KernelMixin, ClassifierMixin, BaseEstimator):
         self, points: Points, a: np.ndarray, slack: np.ndarray, upper: Bounds, squared: bool = False
     ) -> None:
         """Set what belongs to single points, and their numbers."""
-        blue, red, free = points.blue, points.red, (a > 0.0) & (a < upper) & (not squared)
+        (blue, red), free = points.classed, (a > 0.0) & (a < upper) & (not squared)
         self.lambda_, self.mu_ = a[blue], a[red]
         self.epsilon_, self.xi_ = slack[blue], slack[red]
         self.support_, self.support_type1_ = a.nonzero()[0], free.nonzero()[0]
@@ -191,10 +182,7 @@ class HyperplaneClassifier(KernelMixin, ClassifierMixin, BaseEstimator):
     support_vectors_ = renamed(lambda model: model.X_fit_[model.support_], "The support vectors")
     intercept_ = renamed(lambda model: -model.b_, "The constant of the decision function, -b")
 
-    @property
-    def coef_(self) -> np.ndarray:
-        """The weights w as a row, by scikit-learn's name; linear kernel only."""
-        return hyperplanes.linear_weights(self)[None, :]
+    coef_ = renamed(lambda model: hyperplanes.linear_weights(model)[None], "The weights w as a row")
 
 
 class SupportVectorMachine(HyperplaneClassifier):
@@ -392,7 +380,7 @@ class SVMs1(SupportVectorMachine):
     _unit_normal = True
 
     def _dual(self, points: Points) -> DualProgram:
-        least = 1.0 / (2 * min(points.blue.size, points.red.size))
+        least = 1.0 / (2 * min(map(len, points.classed)))
         K = 2.0 * least if self.K is None else as_scalar(self.K, "K", above=0.0)
         _feasible(points, "K", K, "is below max(1/(2p), 1/(2q)) = {}", least, side=-1.0)
         P = SignedKernel(points)
@@ -480,7 +468,7 @@ class SVMs2(SupportVectorMachine):
         if self.class_weight is not None or np.ndim(points.weight):
             labels = np.asarray(points.classes)[(points.s > 0.0).astype(int)]
             weight = points.weight * compute_sample_weight(self.class_weight, labels)
-            for label, side in zip(points.classes, (points.red, points.blue)):
+            for label, side in zip(points.classes, reversed(points.classed)):
                 as_weights(weight[side], side.size, f"the weights of class {label}")
             K = K * weight
         P = SignedKernel(points)
@@ -562,7 +550,7 @@ class SVMs2l(HyperplaneClassifier):
         margin = s * exact_product(M, np.append(c, b))
         least = float(margin.min())
         if 0.0 < least < 1.0:  # every point is on its side: a longer w leaves no slack
-            lost = 4.0 * EPS * largest(np.abs(M) @ np.abs(np.append(c, b)))
+            lost = rounding_of(1) * largest(np.abs(M) @ np.abs(np.append(c, b)))
             t = (1.0 + lost / least) / least
             w, b, c = t * w, t * b, t * c
             margin = s * exact_product(M, np.append(c, b))
@@ -574,7 +562,10 @@ class SVMs2l(HyperplaneClassifier):
         self.K_ = self.eta_ = 1.0
         self.point_classes_ = place_points(a, 1.0, margin, 1.0, size, squared=False)
         self._store_points(points, a, np.where(slack > TIGHT * size, slack, 0.0), 1.0)
-        self.delta_, self.degenerate_ = float(ratio(1.0, self.norm_)), self.norm_ == 0.0
+        self.delta_, self.degenerate_ = (
+            1.0 / self.norm_ if self.norm_ else math.inf,
+            self.norm_ == 0.0,
+        )
         self.objective_, self.dual_objective_ = float(slack.sum()), float(a.sum())
         # weak duality; an entry of a row may be nothing but rounding of its largest, which is 1
         terms, miss = np.abs(rows) @ a, np.abs(rows @ a)
@@ -713,7 +704,7 @@ class SVMs2prime(SupportVectorMachine):
         if not self._squared and self._penalized:
             _feasible(points, "nu", nu, "exceeds {}", 1.0, y=[1.0])
         elif not self._squared:
-            most = nu_max(points.blue.size, points.red.size)
+            most = nu_max(*map(len, points.classed))
             _feasible(points, "nu", nu, "exceeds 2 min(p, q)/(p + q) = {}", most)
         ridge, upper = (0.5 / Ks, np.inf) if self._squared else (0.0, Ks)
         P = SignedKernel(points, penalize_b=self._penalized, ridge=ridge)
@@ -853,7 +844,7 @@ def _feasible(
     """
     if side * (value - limit) <= ROUNDING * limit:
         return
-    (given, bound), p, q = apart(value, limit, -side), points.blue.size, points.red.size
+    (given, bound), (p, q) = apart(value, limit, -side), map(len, points.classed)
     raise InfeasibleProblemError(
         f"{name} = {given} {words.format(bound)} for p = {p}, q = {q}: the dual program has no feasible point, and "
         "the primal objective is unbounded",

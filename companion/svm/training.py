@@ -27,6 +27,7 @@ from scipy.linalg import cho_factor, cho_solve
 from companion.arguments import check_choice
 from companion.arithmetic import EPS
 from companion.checks import as_matrix, as_scalar, check_count
+from companion.engine.certificate import bound_multipliers, certify
 from companion.exceptions import complain
 from companion.kernels import as_kernel
 from companion.results import Certificate, Outcome, Problem
@@ -122,6 +123,12 @@ class _Task:
         """Return J for the squared norm of w and the slacks."""
         return float(0.5 * norm2 + self.C * (slack**self.power).sum())
 
+    def certify(self, alpha: np.ndarray, Pa: np.ndarray, tol: float) -> Certificate:
+        """Return the certificate of multipliers, for the product of P and these."""
+        box = self.dual.in_box()
+        z = bound_multipliers(Pa + box.q, alpha, box.lower, box.upper)
+        return certify(box, alpha, box.b, *z, tol, Pa)
+
     def result(
         self, beta: np.ndarray, alpha: np.ndarray, objective: float, tol: float, status: str,
         steps: list[dict[str, Any]], by_rule: bool = False, w: np.ndarray | None = None,
@@ -133,7 +140,7 @@ class _Task:
         points, dual = self.points, self.dual
         Pa, total = dual.P @ alpha, float(alpha.sum())
         value = total - 0.5 * float(alpha @ Pa)
-        certificate = dual.certify(alpha, np.zeros(0), Pa, tol)
+        certificate = self.certify(alpha, Pa, tol)
         if certificate.ok and total > 0.0:  # is w as good as alpha?
             rounding = EPS * self.C * np.count_nonzero(alpha) if self.power == 1 else 0.0
             gap = (abs(objective - value) + rounding) / max(objective, total)
@@ -309,7 +316,7 @@ def dual_coordinate_ascent(
         change, active = float(np.linalg.norm(alpha - old)), np.count_nonzero(alpha)
         steps.append({"objective": dual, "primal_objective": J, "change": change, "active": active})
         close = J - dual <= max(tol * float(alpha.sum()), least_gap)
-        proved = close and task.dual.certify(alpha, np.zeros(0), Q @ alpha, tol).ok
+        proved = close and task.certify(alpha, Q @ alpha, tol).ok
         if change <= eps if eps is not None else proved:
             status = "converged"
             break

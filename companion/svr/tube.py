@@ -316,10 +316,7 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
     support_vectors_ = renamed(lambda model: model.X_fit_[model.support_], "The support vectors")
     intercept_ = renamed(lambda model: model.b_, "The constant b")
 
-    @property
-    def coef_(self) -> np.ndarray:
-        """The weights w, by scikit-learn's name; linear kernel only."""
-        return hyperplanes.linear_weights(self)
+    coef_ = renamed(hyperplanes.linear_weights, "The weights w")
 
 
 def _libsvm(dual: DualProgram) -> Guess | None:
