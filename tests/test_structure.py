@@ -28,14 +28,14 @@ PACKAGE = ROOT / "companion"
 FILES = sorted(PACKAGE.rglob("*.py"))
 SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 
-MOST = 7_266  # lines of code of the whole package; the aim is 7,500
+MOST = 7_267  # lines of code of the whole package; the aim is 7,500
 MOST_OF_MATHEMATICS = 6_400  # of these, without what draws, moves and asks: the aim, reached
 SHARES = {  # of the 7,500 that the package aims at; "." is what is in no room
     ".": 595, "admm": 1_550, "kernels": 1_150, "svm": 1_300, "regression": 750, "svr": 355, "engine": 750,
     "figures": 400, "boards": 400,
 }  # fmt: skip
 MOST_OF_TOOLS = 1_700  # tools and book/_ext: the aim, reached
-MOST_CONSTANTS = 49  # numbers with a name in the six mathematical rooms, each explained where it stands; the aim is 50
+MOST_CONSTANTS = 50  # numbers with a name in the six mathematical rooms, each explained where it stands; the aim is 50
 
 # Of chapter 16, these load scikit-learn in the browser: for patients and tumours that come with it, and the third to
 # compare with its lasso.

@@ -195,6 +195,7 @@ def place_points(
 _MANY_FEATURES = 400  # with more, the systems that carry w take too long
 _MANY_ENTRIES = 400_000
 _FEW = 60  # multipliers, with which PIQP takes as long as libsvm, and its guesses are better
+_CHEAP = 10.0  # times the slope of the objective: up to this curvature of a bound libsvm is faster, from 30 on slower
 _SAFETY = 8.0  # times what rounding has left of slack, a margin is made narrower
 
 KernelLike = str | Kernel | Callable
@@ -325,9 +326,8 @@ def _without_slack(attempt: Callable[..., Any]) -> Any:
     narrow = attempt(excess, Guess(a, np.where(a > 0.0, 0, -1)))
     if narrow is None:
         return found
-    total = found.n_systems + narrow.n_systems
     better = min(found, narrow, key=lambda each: each.certificate.worst)
-    return better._replace(n_systems=total)
+    return better._replace(n_systems=found.n_systems + narrow.n_systems)
 
 
 def _finished(model: Any, program: DualProgram, guess: Guess | None) -> Finished | None:
@@ -341,12 +341,17 @@ def _finished(model: Any, program: DualProgram, guess: Guess | None) -> Finished
 
 
 def _guess(dual: DualProgram, libsvm: Callable[[DualProgram], Guess | None]) -> Guess | None:
-    """Guess which multipliers are 0, at the bound, free: by PIQP if w is short or they are few, else by libsvm."""
-    P = dual.P.factor() if dual.P.points.kernel.is_linear else None
-    if P is None and dual.q.size <= _FEW:
+    """Guess which multipliers are 0, at the bound, free: by PIQP if w is short or they are few, else by libsvm.
+
+    With r columns, a step of PIQP takes a time of n r^2, and one of libsvm n: it needs about n of them where slack is
+    so cheap that most multipliers end at their bound.
+    """
+    n, P = dual.q.size, dual.P.factor() if dual.P.points.kernel.is_linear else None
+    cheap = float(np.max(dual.upper)) * dual.P.diagonal().mean() <= _CHEAP * largest(dual.q)
+    if P is None or (cheap and P.G.shape[1] ** 2 > n):
+        if n > _FEW:
+            return libsvm(dual)
         P = dual.P.toarray()
-    if P is None:
-        return libsvm(dual)
     box, t, _ = dual.in_units(P)
     a, state = guess_state(box)
     return Guess(np.where(state > 0, dual.upper, t * a), state)

@@ -219,12 +219,11 @@ class Points:
         """
         size, lengths = np.abs(c), np.sqrt(np.maximum(self.diagonal, 0.0))
         if self.Phi is not None and careful:
-            w, misfit = self.direct(c)
-            return self.known(w, c, misfit, careful)
+            return self.known(c, *self.direct(c), careful)
         if self.Phi is not None:
             terms = self.error_of_features(size, False, axis=0)
             terms = terms + rounding_of(c.size) * (size @ np.abs(self.Phi))
-            return self.known(c @ self.Phi, c, float(np.linalg.norm(terms)))
+            return self.known(c, c @ self.Phi, float(np.linalg.norm(terms)))
         if careful:
             return self._of_gram(c, 0.0)
         parts = size * lengths
@@ -266,7 +265,7 @@ class Points:
         size, shift = norm * lengths, -self.middle
         return Weights(None, c, inner, error, size, norm, part, misfit, shift, None, below, longest)
 
-    def known(self, w: np.ndarray, c: np.ndarray, misfit: float, careful: bool = False) -> Weights:
+    def known(self, c: np.ndarray, w: np.ndarray, misfit: float, careful: bool = False) -> Weights:
         """Return the weights w of explicit features."""
         size, norm = np.abs(self.Phi) @ np.abs(w), float(np.linalg.norm(w))
         origin, rest, inner = w * 0.0 + self.origin, None, self.Phi @ w
@@ -308,7 +307,7 @@ class Points:
         if self.Phi is not None:
             direct, misfit = self.direct(c)
             misfit += float(np.linalg.norm(w - direct)) + EPS * float(np.linalg.norm(w))
-            return self.known(w, c, misfit, careful=True)._replace(norm_error=rounding_of(w.size))
+            return self.known(c, w, misfit, careful=True)._replace(norm_error=rounding_of(w.size))
         coef = np.zeros(self.n)
         coef[pivots] = solve_triangular(T, w, lower=True, trans="T")
         if self.centred:
@@ -424,8 +423,9 @@ class SignedKernel:
     def for_libsvm(self) -> tuple[np.ndarray, dict[str, Any]]:
         """Return points, or the Gram matrix with what a program adds to it, and the kernel as libsvm calls it."""
         points, options = self.points, kernel_options(self.points.kernel)
-        named = options["kernel"] in ("linear", "poly", "rbf")
-        if named and points.n**2 > BLOCK and not (points.centred or self.constant or self.ridge):
+        many = points.n**2 > BLOCK and options["kernel"] in ("poly", "rbf")
+        changed = points.centred or self.constant or self.ridge
+        if (points.kernel.is_linear or many) and not changed:
             return points.X / points.unit, options
         # libsvm is faster with the matrix, and its rows will be needed again
         G = points.given if points.Phi is None else points.gram
