@@ -182,13 +182,13 @@ def ratio(value: Any, scale: Any) -> Any:
 
     Examples
     --------
-    >>> ratio(0.0, 0.0), ratio(1.0, 4.0), ratio(1.0, 0.0)
+    >>> ratio(0.0, 0.0), ratio(1.0, 4.0), ratio(1.0, -0.0)
     (0.0, 0.25, inf)
     """
     if isinstance(value, float) and isinstance(scale, float) and scale > 0.0:
         return value / scale
     with np.errstate(all="ignore"):
-        out = np.where(np.equal(value, 0.0), 0.0, np.divide(value, scale))
+        out = np.where(np.equal(value, 0.0), 0.0, np.divide(value, np.abs(scale)))
     return float(out) if out.ndim == 0 else out
 
 
