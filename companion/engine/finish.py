@@ -250,9 +250,8 @@ class _Store:
         full = support[(a >= upper)[support] & (support.size * n > arithmetic.BLOCK)]
         self.fixed[full] = a[full]
         self.keep((a != self.fixed).nonzero()[0])
-        for part in (
-            np.array_split(full, full.size * n // arithmetic.BLOCK + 1) if full.size else ()
-        ):
+        pieces = np.array_split(full, full.size * n // arithmetic.BLOCK + 1)
+        for part in pieces if full.size else ():
             self.base += a[part] @ P.rows(part)
 
     def keep(self, index: np.ndarray) -> None:

@@ -347,7 +347,7 @@ def _guess(dual: DualProgram, libsvm: Callable[[DualProgram], Guess | None]) -> 
     so cheap that most multipliers end at their bound.
     """
     n, P = dual.q.size, dual.P.factor() if dual.P.points.kernel.is_linear else None
-    cheap = float(np.max(dual.upper)) * dual.P.diagonal().mean() <= _CHEAP * largest(dual.q)
+    cheap = dual.P.diagonal().mean() <= _CHEAP * largest(dual.q) / float(np.max(dual.upper))
     if P is None or (cheap and P.G.shape[1] ** 2 > n):
         if n > _FEW:
             return libsvm(dual)

@@ -562,10 +562,8 @@ class SVMs2l(HyperplaneClassifier):
         self.K_ = self.eta_ = 1.0
         self.point_classes_ = place_points(a, 1.0, margin, 1.0, size, squared=False)
         self._store_points(points, a, np.where(slack > TIGHT * size, slack, 0.0), 1.0)
-        self.delta_, self.degenerate_ = (
-            1.0 / self.norm_ if self.norm_ else math.inf,
-            self.norm_ == 0.0,
-        )
+        self.degenerate_ = self.norm_ == 0.0
+        self.delta_ = math.inf if self.degenerate_ else 1.0 / self.norm_
         self.objective_, self.dual_objective_ = float(slack.sum()), float(a.sum())
         # weak duality; an entry of a row may be nothing but rounding of its largest, which is 1
         terms, miss = np.abs(rows) @ a, np.abs(rows @ a)
