@@ -181,7 +181,6 @@ class HyperplaneClassifier(KernelMixin, ClassifierMixin, BaseEstimator):
 
     support_vectors_ = renamed(lambda model: model.X_fit_[model.support_], "The support vectors")
     intercept_ = renamed(lambda model: -model.b_, "The constant of the decision function, -b")
-
     coef_ = renamed(lambda model: hyperplanes.linear_weights(model)[None], "The weights w as a row")
 
 

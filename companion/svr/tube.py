@@ -315,7 +315,6 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
 
     support_vectors_ = renamed(lambda model: model.X_fit_[model.support_], "The support vectors")
     intercept_ = renamed(lambda model: model.b_, "The constant b")
-
     coef_ = renamed(hyperplanes.linear_weights, "The weights w")
 
 

@@ -6,9 +6,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from companion import datasets, svm
-from companion.admm import qsolve1
+from companion.admm import qsolve1, solve_qp
 from companion.kernels import Gaussian, Polynomial
 from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2l, SVMs2prime, SVMs3, SVMs4, SVMs5
+from companion.svr import EpsilonSVR
 from tests.exact import verify
 from tests.svm.convex import KERNELS, features, minimum
 
@@ -258,3 +259,17 @@ def test_zm_ellipse():
     assert_allclose(np.sort([*machine.lambda_, *machine.mu_]), np.sort(a), rtol=1e-9)
     found = abs(machine.b_), machine.dual_objective_, np.abs(machine.w_).max()
     assert_allclose(found, (115 / 13, 6.8141025641, 3.2998316455), atol=1e-9)
+
+
+@pytest.mark.parametrize("K", [1e-3, 1.0])
+def test_linear_machines_of_many_columns(K):
+    """A low price is guessed by libsvm, a high one by PIQP: both are the minimum of the dual program."""
+    rng = np.random.default_rng(18)
+    y = np.repeat([1.0, -1.0], [60, 40])
+    X = rng.normal(size=(100, 30)) + 0.2 * y[:, None]
+    for machine, values in ((SVMs2(K=K), y), (EpsilonSVR(0.1, C=100.0 * K), X[:, 0] + y)):
+        dual = machine.dual_program(X, values)
+        exact = solve_qp(dual.P, dual.q, dual.A, dual.c, lower=0.0, upper=dual.upper)
+        fitted = machine.fit(X, values)
+        assert fitted.certificate_.ok, machine
+        np.testing.assert_allclose(fitted.dual_objective_, -exact.objective, rtol=1e-8)
