@@ -1,4 +1,4 @@
-r"""Kernels of vectors, linear, polynomial, Gaussian, sigmoid, bilinear; and what ``kernel=`` means, by name or not."""
+r"""Kernels of vectors and of feature maps: linear, polynomial, Gaussian, sigmoid, bilinear; and what ``kernel=`` means."""
 
 from __future__ import annotations
 
