@@ -1,4 +1,4 @@
-r"""Kernels of vectors and of feature maps: linear, polynomial, Gaussian, sigmoid, bilinear; and what ``kernel=`` means."""
+r"""Kernels of vectors and feature maps: linear, polynomial, Gaussian, sigmoid, bilinear; what ``kernel=`` means."""
 
 from __future__ import annotations
 
