@@ -1,5 +1,9 @@
 """Guesses of the active set: libsvm's for the dual of a kernel machine, PIQP's or ADMM's for any quadratic program.
 
+scikit-learn's classes check the data once more, which takes eight times as long as libsvm for 100 points. So its
+function is called that these classes call, with arguments that releases 1.6 to 1.9 have. Where another release has no
+such function, there is no guess, and the program is solved like any other.
+
 The second kind comes from PIQP (BSD licence, wheels for Linux, macOS and Windows, released several times a year), a
 proximal interior-point method with a dense and a sparse backend. On programs with 10 to 800 variables it was the
 fastest of the candidates. Clarabel (Apache) proves infeasibility, but takes ten times as long for small programs and
@@ -14,7 +18,6 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +34,8 @@ except ImportError:  # there is no wheel for each platform
 if os.environ.get("COMPANION_NO_PIQP"):
     piqp = None
 
-_TOL = 1e-5  # libsvm's default, 1e-3, costs less than the systems that a rough guess leads to
+_TOL = 3e-5  # libsvm's default, 1e-3, costs less than the systems that a rough guess leads to
+_KINDS = ("C-SVC", "nu-SVC", "one-class", "SVR", "nu-SVR")  # as libsvm numbers them
 _AT_BOUND = 1.0 - 1e-9  # libsvm puts multipliers at their bound exactly, but scales them afterwards
 _NO_WEIGHT = 1e-12  # libsvm leaves out points of weight 0; a weight as small as that says as little
 _ITERATIONS = 100  # of libsvm per variable; a hard margin that does not exist would have no end
@@ -86,19 +90,17 @@ def guess_machine(
     Guess or None
         None where libsvm finds nothing.
     """
-    from sklearn.svm import SVC, NuSVC, OneClassSVM  # not before: pages on ADMM do without
-
     if total is None:
         bound = float(np.max(upper))
-        a = _asked(SVC, X, s, upper, bound, **options, C=bound)
+        a = _asked("C-SVC", X, s, upper, bound, **options, C=bound)
     else:
         # 0 <= a <= 1 and 1'a = nu n; nothing reaches half of the sum if each class has that
         bound = min(float(np.max(upper)), total / (2.0 if balanced else 1.0))
-        kind = NuSVC if balanced else OneClassSVM
+        kind = "nu-SVC" if balanced else "one-class"
         a = _asked(kind, X, s, upper, bound, **options, nu=total / (s.size * bound))
     if a is None or not a.any():
         return None
-    a = np.abs(a)  # NuSVC scales by the margin
+    a = np.abs(a)  # nu-SVC scales by the margin
     return at_bounds(a if total is None else a * (total / float(a.sum())), upper)
 
 
@@ -125,34 +127,29 @@ def guess_tube(
     ndarray of shape (m,) or None
         None where libsvm finds nothing.
     """
-    from sklearn.svm import SVR, NuSVR
-
     bound = min(float(np.max(upper)), radius / 2.0)
-    kind, program = SVR, {"C": bound, "epsilon": epsilon}
+    kind, program = "SVR", {"C": bound, "epsilon": epsilon}
     if math.isfinite(radius):
-        kind, program = NuSVR, {"C": bound, "nu": min(radius / (y.size * bound), 1.0)}
+        kind, program = "nu-SVR", {"C": bound, "nu": min(radius / (y.size * bound), 1.0)}
     return _asked(kind, X, y, upper, bound, **options, **program, tol=_TOL * float(np.ptp(y)))
 
 
 def _asked(
-    kind: type, X: np.ndarray, y: np.ndarray, upper: Bounds, bound: float, tol: float = _TOL, **options: Any
+    kind: str, X: np.ndarray, y: np.ndarray, upper: Bounds, bound: float, tol: float = _TOL, **options: Any
 ) -> np.ndarray | None:  # fmt: skip
-    """Fit without a word; return libsvm's coefficients of the points, None where it finds nothing."""
-    from sklearn import config_context, exceptions
-
-    most = max(_ITERATIONS * y.size, 10_000)
-    model = kind(**options, tol=tol, max_iter=most, cache_size=500)
-    weight = np.maximum(upper / bound, _NO_WEIGHT) if np.ndim(upper) else None
+    """Return libsvm's coefficients of the points, None where it finds nothing, or is not there."""
+    weight = np.maximum(upper / bound, _NO_WEIGHT) if np.ndim(upper) else np.zeros(0)
+    most, X = max(_ITERATIONS * y.size, 10_000), np.ascontiguousarray(X)
+    options |= {"tol": tol, "max_iter": most, "sample_weight": weight, "cache_size": 500.0}
     try:
-        with (
-            warnings.catch_warnings(action="ignore", category=exceptions.ConvergenceWarning),
-            config_context(skip_parameter_validation=True, assume_finite=True),
-        ):
-            model.fit(X, y, sample_weight=weight)
-    except ValueError:  # nu at its limit, or w = 0
+        from sklearn.svm import _libsvm  # not before: pages on ADMM do without
+
+        _libsvm.set_verbosity_wrap(0)
+        support, _, _, coef, *_ = _libsvm.fit(X, y, _KINDS.index(kind), **options)
+    except (ImportError, TypeError, ValueError):  # of another release; nu at its limit, or w = 0
         return None
     found = np.zeros(y.size)
-    found[model.support_] = model.dual_coef_[0]
+    found[support] = coef[0]
     return found if np.isfinite(found).all() else None
 
 

@@ -194,8 +194,10 @@ def place_points(
 
 _MANY_FEATURES = 400  # with more, the systems that carry w take too long
 _MANY_ENTRIES = 400_000
-_FEW = 60  # multipliers, with which PIQP takes as long as libsvm, and its guesses are better
-_CHEAP = 10.0  # times the slope of the objective: up to this curvature of a bound libsvm is faster, from 30 on slower
+_FEW = 200  # points: up to here libsvm takes less time than PIQP, even with many steps
+_CHEAP = (
+    20.0  # times the slope of the objective: up to this curvature of a bound libsvm needs few steps
+)
 _SAFETY = 8.0  # times what rounding has left of slack, a margin is made narrower
 
 KernelLike = str | Kernel | Callable
@@ -341,17 +343,16 @@ def _finished(model: Any, program: DualProgram, guess: Guess | None) -> Finished
 
 
 def _guess(dual: DualProgram, libsvm: Callable[[DualProgram], Guess | None]) -> Guess | None:
-    """Guess which multipliers are 0, at the bound, free: by PIQP if w is short or they are few, else by libsvm.
+    """Guess which multipliers are 0, at the bound, free: by PIQP if w is short, else by libsvm.
 
     With r columns, a step of PIQP takes a time of n r^2, and one of libsvm n: it needs about n of them where slack is
-    so cheap that most multipliers end at their bound.
+    so cheap that most multipliers end at their bound, or where their sum is given.
     """
     n, P = dual.q.size, dual.P.factor() if dual.P.points.kernel.is_linear else None
-    cheap = dual.P.diagonal().mean() <= _CHEAP * largest(dual.q) / float(np.max(dual.upper))
-    if P is None or (cheap and P.G.shape[1] ** 2 > n):
-        if n > _FEW:
-            return libsvm(dual)
-        P = dual.P.toarray()
+    slope, top = largest(dual.q), float(np.max(dual.upper))
+    cheap = slope == 0.0 or dual.P.diagonal().mean() * top <= _CHEAP * slope
+    if P is None or n <= _FEW or (cheap and P.G.shape[1] ** 2 > n):
+        return libsvm(dual)
     box, t, _ = dual.in_units(P)
     a, state = guess_state(box)
     return Guess(np.where(state > 0, dual.upper, t * a), state)

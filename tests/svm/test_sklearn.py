@@ -1,5 +1,6 @@
 """scikit-learn: the contract of its estimators, and the same solutions by its names."""
 
+import sys
 import warnings
 
 import numpy as np
@@ -10,9 +11,11 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from companion.datasets import nine_points
+from companion.engine.guess import guess_machine
 from companion.exceptions import ConvergenceWarning
 from companion.kernels import Gaussian, Polynomial
 from companion.svm import HardMarginSVC, SVMs1, SVMs2, SVMs2l, SVMs2prime, SVMs3, SVMs4, SVMs5
+from companion.svr import EpsilonSVR, NuSVR
 from companion.to_sklearn import to_sklearn
 from tests.refusals import refusals
 
@@ -42,6 +45,27 @@ def random_data(seed):
     p, q = rng.integers(10, 20, size=2)
     X = np.vstack([rng.standard_normal((p, 3)) + 0.7, rng.standard_normal((q, 3)) - 0.7])
     return X, np.repeat([1, -1], [p, q])
+
+
+@pytest.mark.parametrize("release", ["without it", "with other arguments"])
+def test_scikit_learns_private_function_only_saves_time(release, monkeypatch):
+    X, y = random_data(4)
+    machines = [SVMs2(2.0), SVMs2prime(0.4), SVMs3(0.4), SVMs4(0.4), EpsilonSVR(2.0), NuSVR(2.0)]
+    for machine in machines:
+        values = getattr(machine, "decision_function", machine.predict)
+        machine.set_params(kernel=Gaussian(1.3)).fit(X, y)
+        expected = values(X)
+        with monkeypatch.context() as other:
+            if release == "without it":
+                other.setitem(sys.modules, "sklearn.svm._libsvm", None)
+                other.delattr("sklearn.svm._libsvm")
+            else:
+                other.setattr("sklearn.svm._libsvm.fit", lambda X, y, machine: None)
+            options = {"kernel": "linear"}
+            assert guess_machine(X, y, options, upper=1.0, total=None, balanced=True) is None
+            machine.fit(X, y)
+        assert machine.certificate_.ok
+        assert_allclose(values(X), expected, atol=1e-8)
 
 
 def test_tie_is_blue():
