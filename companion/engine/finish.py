@@ -250,9 +250,9 @@ class _Store:
         full = support[(a >= upper)[support] & (support.size * n > arithmetic.BLOCK)]
         self.fixed[full] = a[full]
         self.keep((a != self.fixed).nonzero()[0])
-        pieces = np.array_split(full, full.size * n // arithmetic.BLOCK + 1)
-        for part in pieces if full.size else ():
-            self.base += a[part] @ P.rows(part)
+        if full.size:
+            for part in np.array_split(full, full.size * n // arithmetic.BLOCK + 1):
+                self.base += a[part] @ P.rows(part)
 
     def keep(self, index: np.ndarray) -> None:
         """Have these rows in the store."""
@@ -278,7 +278,7 @@ class _Store:
     def block(self, free: np.ndarray) -> np.ndarray:
         """Return the part of P that belongs to these variables, as a new array."""
         self.keep(free)
-        return np.asarray(self.rows[np.ix_(self.place[free], free)])
+        return np.asarray(self.rows[self.place[free][:, None], free])
 
 
 @dataclass(frozen=True)
@@ -356,12 +356,12 @@ class _Machine(Proximal[_Point]):
         else:
             return None
         W = dpotrs(cholesky, B, lower=1)[0]
-        schur = B.T @ W
+        inverse = np.linalg.inv(B.T @ W)
 
         def solve(r: np.ndarray, miss: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             dy, miss = np.zeros(e.c.size), miss[present]
             t = dpotrs(cholesky, r + gamma * (B @ miss), lower=1)[0]
-            dy[present] = np.linalg.solve(schur, B.T @ t - miss)
+            dy[present] = inverse @ (B.T @ t - miss)
             return t - W @ dy[present], dy
 
         return solve
@@ -384,10 +384,10 @@ class _Machine(Proximal[_Point]):
             y[i] = known.mean() if known.size else 0.0
         return point._replace(y=y)
 
-    def without_free(self, state: np.ndarray) -> list[int]:
+    def without_free(self, state: np.ndarray) -> np.ndarray:
         """Return the equations that have no free variable."""
-        present = self.e.group[(state == 0) & (self.e.sign != 0.0)]
-        return [i for i in range(self.e.c.size) if i not in present]
+        free = (state == 0) & (self.e.sign != 0.0)
+        return np.flatnonzero(np.bincount(self.e.group, free, self.e.c.size) == 0.0)
 
     def corrected(self, point: _Point, state: np.ndarray) -> np.ndarray:
         """Return the state with what is off moved."""

@@ -34,7 +34,7 @@ except ImportError:  # there is no wheel for each platform
 if os.environ.get("COMPANION_NO_PIQP"):
     piqp = None
 
-_TOL = 3e-5  # libsvm's default, 1e-3, costs less than the systems that a rough guess leads to
+_TOL = 1e-5  # libsvm's default, 1e-3, costs less than the systems that a rough guess leads to
 _KINDS = ("C-SVC", "nu-SVC", "one-class", "SVR", "nu-SVR")  # as libsvm numbers them
 _AT_BOUND = 1.0 - 1e-9  # libsvm puts multipliers at their bound exactly, but scales them afterwards
 _NO_WEIGHT = 1e-12  # libsvm leaves out points of weight 0; a weight as small as that says as little
@@ -131,7 +131,7 @@ def guess_tube(
     kind, program = "SVR", {"C": bound, "epsilon": epsilon}
     if math.isfinite(radius):
         kind, program = "nu-SVR", {"C": bound, "nu": min(radius / (y.size * bound), 1.0)}
-    return _asked(kind, X, y, upper, bound, **options, **program, tol=_TOL * float(np.ptp(y)))
+    return _asked(kind, X, y, upper, bound, **options, **program, tol=3.0 * _TOL * float(np.ptp(y)))
 
 
 def _asked(

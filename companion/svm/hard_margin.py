@@ -81,8 +81,8 @@ class HardMarginSVC(SupportVectorMachine):
         nearest = DualProgram.of(P, 0.0, (points.s, 0.0), (1.0, 2.0), upper=np.inf)
 
         def scaled(_: DualProgram, done: Finished) -> tuple[DualProgram, Finished]:
-            lengths = np.sqrt(np.maximum(P.diagonal(), 0.0))  # rounding may have left no distance
-            square = max(float(done.a @ done.Pa), (EPS * float(done.a @ lengths)) ** 2)
+            # rounding may have left no distance
+            square = max(float(done.a @ done.Pa), (EPS * float(done.a @ P.lengths)) ** 2)
             # where the hulls meet up to rounding only, go on
             found = points.weights(P.coefficients(done.a), *P.inner(done.a, done.Pa))
             witness, k = smallest_bound(points) if found.unknown else (done.a, np.inf)

@@ -306,8 +306,7 @@ def solve(
                 continue
             better = min([*best, found], key=lambda each: each.certificate.worst)
             best = [better._replace(n_systems=found.n_systems)]
-            diagonal = found.dual.P.points.diagonal
-            terms = float(np.abs(found.weights.coef) @ np.sqrt(np.maximum(diagonal, 0.0)))
+            terms = float(np.abs(found.weights.coef) @ found.dual.P.points.lengths)
             short = found.weights.norm**2 <= ROUNDING * terms**2  # 0 but for rounding, perhaps
             if better.certificate.ok or (vanishes and short and vanishes()):
                 return best[0]
@@ -349,9 +348,10 @@ def _guess(dual: DualProgram, libsvm: Callable[[DualProgram], Guess | None]) -> 
     so cheap that most multipliers end at their bound, or where their sum is given.
     """
     n, P = dual.q.size, dual.P.factor() if dual.P.points.kernel.is_linear else None
+    if P is None or n <= _FEW:
+        return libsvm(dual)
     slope, top = largest(dual.q), float(np.max(dual.upper))
-    cheap = slope == 0.0 or dual.P.diagonal().mean() * top <= _CHEAP * slope
-    if P is None or n <= _FEW or (cheap and P.G.shape[1] ** 2 > n):
+    if (slope == 0.0 or P.diagonal().mean() * top <= _CHEAP * slope) and P.G.shape[1] ** 2 > n:
         return libsvm(dual)
     box, t, _ = dual.in_units(P)
     a, state = guess_state(box)
@@ -360,8 +360,7 @@ def _guess(dual: DualProgram, libsvm: Callable[[DualProgram], Guess | None]) -> 
 
 def judge(model: Any, dual: DualProgram, done: Finished, narrower: float = 0.0) -> Solved:
     """Return the best hyperplanes that these multipliers give, and their proof."""
-    lengths = np.sqrt(np.maximum(dual.P.diagonal(), 0.0))
-    a = snap(done.a, dual.upper, lengths)
+    a = snap(done.a, dual.upper, dual.P.lengths)
     Pa, moved = done.Pa, np.flatnonzero(a != done.a)
     if moved.size:
         Pa = Pa + (a - done.a)[moved] @ dual.P.rows(moved)
@@ -466,10 +465,10 @@ def _read_off(
     """
     P, s, penalized = dual.P, dual.P.s, bool(dual.P.constant)
     inner, ridge = P.signed(weights.inner), P.ridge * a
-    error, size = (np.resize(each, a.size) for each in (weights.error, weights.size))
+    error, size = P.doubled(weights.error), P.doubled(weights.size)
     if b is None:
         b = -math.fsum(s * a) if penalized else 0.0
-    lengths = np.sqrt(np.maximum(P.diagonal(), 0.0))
+    lengths = P.lengths
     if model._unit_normal and weights.w is None:  # its coefficients will be divided, and rounded
         error = error + EPS * float(np.linalg.norm(weights.coef * lengths[: P.m])) * lengths
     h = inner - b * s + ridge + dual.q
@@ -503,7 +502,7 @@ def _read_off(
     lost = 0.5 * float(ratio(weights.below / square, sum(map(abs, terms))))
     lost = weights.norm_error if model._unit_normal else lost
     certificate = replace(certificate, gap=certificate.gap + lost)
-    excess = float((u + error)[np.resize(dual.upper, a.size) > 0.0].max())
+    excess = float(np.where(dual.upper > 0.0, u + error, -np.inf).max())
     return Solved(dual, a, weights, slab, u, excess, certificate, objective, objective - loss)
 
 

@@ -172,9 +172,14 @@ class Points:
         """The squared lengths of the features."""
         if self.Phi is not None:
             return np.einsum("ij,ij->i", self.Phi, self.Phi)
-        if self.centred or self.kernel.is_precomputed:
+        if self.centred or self.kernel.is_precomputed or "given" in vars(self):
             return self._from_middle(self.given.diagonal(), np.arange(self.n))
         return self.kernel.diagonal(self.X).real
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """The lengths of the features; 0 where rounding has made the square negative."""
+        return np.sqrt(np.maximum(self.diagonal, 0.0))
 
     @cached_property
     def in_two_parts(self) -> np.ndarray:
@@ -217,7 +222,7 @@ class Points:
         careful : bool
             Whether all sums are made anew, with one rounding each.
         """
-        size, lengths = np.abs(c), np.sqrt(np.maximum(self.diagonal, 0.0))
+        size, lengths = np.abs(c), self.lengths
         if self.Phi is not None and careful:
             return self.known(c, *self.direct(c), careful)
         if self.Phi is not None:
@@ -259,10 +264,9 @@ class Points:
         self, c: np.ndarray, inner: np.ndarray, error: np.ndarray, square: float, noise: float, misfit: float
     ) -> Weights:  # fmt: skip
         """Return the weights with these coefficients, products and squared norm."""
-        lengths = np.sqrt(np.maximum(self.diagonal, 0.0))
         norm, part = math.sqrt(max(square, 0.0)), 0.5 * float(ratio(noise, max(square, 0.0)))
         below, longest = max(-square, 0.0), math.sqrt(abs(square) + noise)
-        size, shift = norm * lengths, -self.middle
+        size, shift = norm * self.lengths, -self.middle
         return Weights(None, c, inner, error, size, norm, part, misfit, shift, None, below, longest)
 
     def known(self, c: np.ndarray, w: np.ndarray, misfit: float, careful: bool = False) -> Weights:
@@ -370,13 +374,13 @@ class SignedKernel:
         """Return the rows with these indices as a new array."""
         R = self.points.inner(index % self.m)
         R += self.constant
-        R = self._doubled(R)
+        R = self.doubled(R)
         R *= self.sign
         R *= self.sign[index, None]
         R[np.arange(index.size), index] += self.ridge
         return R
 
-    def _doubled(self, values: np.ndarray) -> np.ndarray:
+    def doubled(self, values: np.ndarray) -> np.ndarray:
         """Return the values of the points as those of the multipliers."""
         return values if self.copies == 1 else np.tile(values, 2)
 
@@ -390,7 +394,7 @@ class SignedKernel:
 
     def signed(self, inner: np.ndarray) -> np.ndarray:
         """Return the products of w with the images of the points as the rows of the program have them."""
-        return self.sign * self._doubled(inner)
+        return self.sign * self.doubled(inner)
 
     def inner(self, a: np.ndarray, Pa: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the products of w with the images of the points from P a; and the rounding of what is not in them."""
@@ -406,7 +410,12 @@ class SignedKernel:
 
     def diagonal(self) -> np.ndarray:
         """Return the diagonal."""
-        return self._doubled(self.points.diagonal + (self.constant + self.ridge))
+        return self.doubled(self.points.diagonal + (self.constant + self.ridge))
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """The roots of the diagonal; 0 where rounding has made it negative."""
+        return np.sqrt(np.maximum(self.diagonal(), 0.0))
 
     def factor(self) -> LowRank | None:
         """Return P by its factor, if that has at most half as many columns as there are points."""
@@ -569,7 +578,7 @@ class DualProgram(Record):
         if self.P.ridge:
             cost = float(slack @ slack) / (2.0 * self.P.ridge * square)
         elif self.price is not None:
-            cost = float(np.resize(self.upper, slack.size) @ slack) / square
+            cost = float((np.ravel(self.upper)[: slack.size] * slack).sum()) / square
         width = 0.0 if self.eta is not None else -self.total * eta
         return 0.5 * norm * norm, 0.5 * b * b, width, cost
 

@@ -263,7 +263,7 @@ class SupportVectorMachine(HyperplaneClassifier):
         c = dual.P.coefficients(a)
         w, rounding = points.weights(c, c, careful=True), rounding_of(points.n)
         length = math.hypot(w.norm, math.sqrt(w.below), math.fsum(dual.P.s * a)) + w.misfit
-        magnitude = float(a @ np.sqrt(np.maximum(dual.P.diagonal(), 0.0)))
+        magnitude = float(a @ dual.P.lengths)
         left, miss = relative(length, magnitude) ** 2 + rounding, dual.A @ a - dual.c
         primal = relative(miss, dual.c[-1])
         proof = certify_terms(0.0, left, 1.0, float(self.tol), primal=primal, dual=left)
