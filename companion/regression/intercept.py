@@ -134,10 +134,11 @@ def shift(
 
 
 def centred(X: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return X minus the means of its columns, and the means; of a column with one value nothing remains."""
-    mean = np.average(X, axis=0, weights=weights)
-    Z = X - mean
-    left = np.average(Z, axis=0, weights=weights)  # far from the origin, the first mean is rounded
+    """Return X minus the means of its columns, by columns, and the means; of a column with one value nothing remains."""
+    weights = np.ones(len(X)) if weights is None else weights
+    mean = weights @ X / weights.sum()
+    Z = np.subtract(X, mean, order="F")  # coordinate descent goes along columns
+    left = weights @ Z / weights.sum()  # far from the origin, the first mean is rounded
     Z -= left
     mean += left
     constant = (X[0] == X[-1]).nonzero()[0]
