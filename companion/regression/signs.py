@@ -107,7 +107,7 @@ class Columns:
         if new.size:
             X = self.X[:, new]
             cross, own = self.X[:, self.inside].T @ X, X.T @ X + self.K * np.eye(new.size)
-            self.gram = np.block([[self.gram, cross], [cross.T, own]])
+            self.gram = np.vstack([np.hstack([self.gram, cross]), np.hstack([cross.T, own])])
             self.place[new] = self.inside.size + np.arange(new.size)
             self.inside = np.append(self.inside, new)
         return np.asarray(self.gram[self.place[S]][:, self.place[S]])
