@@ -430,12 +430,13 @@ class SignedKernel:
         return self.rows(np.arange(self.s.size))
 
     def for_libsvm(self) -> tuple[np.ndarray, dict[str, Any]]:
-        """Return points, or the Gram matrix with what a program adds to it, and the kernel as libsvm calls it."""
+        """Return features, or the Gram matrix with what a program adds to it, and the kernel as libsvm calls it."""
         points, options = self.points, kernel_options(self.points.kernel)
-        many = points.n**2 > BLOCK and options["kernel"] in ("poly", "rbf")
+        if points.Phi is not None and not (self.constant or self.ridge):
+            return points.Phi, {"kernel": "linear"}
         changed = points.centred or self.constant or self.ridge
-        if (points.kernel.is_linear or many) and not changed:
-            return points.X / points.unit, options
+        if points.n**2 > BLOCK and options["kernel"] in ("poly", "rbf") and not changed:
+            return points.X, options
         # libsvm is faster with the matrix, and its rows will be needed again
         G = points.given if points.Phi is None else points.gram
         G = G + self.ridge * np.eye(points.n) if self.ridge else G
