@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from companion.arithmetic import TINY, Bounds, largest
+from companion.arithmetic import ROUNDING, TINY, Bounds, largest
 from companion.engine.certificate import BoxProgram, LowRank
 from companion.engine.kkt import factor, factor_diagonal, scales_of
 
@@ -37,7 +37,6 @@ if os.environ.get("COMPANION_NO_PIQP"):
 _TOL = 1e-5  # libsvm's default, 1e-3, costs less than the systems that a rough guess leads to
 _KINDS = ("C-SVC", "nu-SVC", "one-class", "SVR", "nu-SVR")  # as libsvm numbers them
 _AT_BOUND = 1.0 - 1e-9  # libsvm puts multipliers at their bound exactly, but scales them afterwards
-_NO_WEIGHT = 1e-12  # libsvm leaves out points of weight 0; a weight as small as that says as little
 _ITERATIONS = 100  # of libsvm per variable; a hard margin that does not exist would have no end
 PIQP_ITERATIONS = 100  # for one guess
 _CLOSE = 1e-13  # PIQP's tolerance, which is absolute as well: data may be small. The last digits cost 3 of 15 steps
@@ -66,7 +65,7 @@ def at_bounds(a: np.ndarray, upper: Bounds) -> Guess:
 
 def guess_machine(
     X: np.ndarray, s: np.ndarray, options: dict[str, Any], *, upper: Bounds, total: float | None,
-    balanced: bool,
+    balanced: bool, limit: float = math.inf,
 ) -> Guess | None:  # fmt: skip
     r"""Ask libsvm for the multipliers of a classifier.
 
@@ -84,6 +83,8 @@ def guess_machine(
         Their sum, where the program fixes it; its linear term is -1 otherwise.
     balanced : bool
         Whether the program has the equation :math:`s^\top a = 0`.
+    limit : float
+        Iterations for each point after which there is no guess.
 
     Returns
     -------
@@ -92,12 +93,12 @@ def guess_machine(
     """
     if total is None:
         bound = float(np.max(upper))
-        a = _asked("C-SVC", X, s, upper, bound, **options, C=bound)
+        a = _asked("C-SVC", X, s, upper, bound, limit, **options, C=bound)
     else:
         # 0 <= a <= 1 and 1'a = nu n; nothing reaches half of the sum if each class has that
         bound = min(float(np.max(upper)), total / (2.0 if balanced else 1.0))
         kind = "nu-SVC" if balanced else "one-class"
-        a = _asked(kind, X, s, upper, bound, **options, nu=total / (s.size * bound))
+        a = _asked(kind, X, s, upper, bound, limit, **options, nu=total / (s.size * bound))
     if a is None or not a.any():
         return None
     a = np.abs(a)  # nu-SVC scales by the margin
@@ -106,6 +107,7 @@ def guess_machine(
 
 def guess_tube(
     X: np.ndarray, y: np.ndarray, options: dict[str, Any], *, upper: Bounds, radius: float, epsilon: float,
+    limit: float = math.inf,
 ) -> np.ndarray | None:  # fmt: skip
     r"""Ask libsvm for the multipliers :math:`\delta` of a regression with a free intercept.
 
@@ -121,6 +123,8 @@ def guess_tube(
         Bound of the sum of these, or infinity where the tube is given.
     epsilon : float
         Half of the width of the given tube.
+    limit : float
+        Iterations for each point after which there is no guess.
 
     Returns
     -------
@@ -131,26 +135,30 @@ def guess_tube(
     kind, program = "SVR", {"C": bound, "epsilon": epsilon}
     if math.isfinite(radius):
         kind, program = "nu-SVR", {"C": bound, "nu": min(radius / (y.size * bound), 1.0)}
-    return _asked(kind, X, y, upper, bound, **options, **program, tol=3.0 * _TOL * float(np.ptp(y)))
+    return _asked(
+        kind, X, y, upper, bound, limit, **options, **program, tol=3.0 * _TOL * float(np.ptp(y))
+    )
 
 
 def _asked(
-    kind: str, X: np.ndarray, y: np.ndarray, upper: Bounds, bound: float, tol: float = _TOL, **options: Any
+    kind: str, X: np.ndarray, y: np.ndarray, upper: Bounds, bound: float, limit: float, tol: float = _TOL,
+    **options: Any,
 ) -> np.ndarray | None:  # fmt: skip
-    """Return libsvm's coefficients of the points, None where it finds nothing, or is not there."""
-    weight = np.maximum(upper / bound, _NO_WEIGHT) if np.ndim(upper) else np.zeros(0)
-    most, X = max(_ITERATIONS * y.size, 10_000), np.ascontiguousarray(X)
-    options |= {"tol": tol, "max_iter": most, "sample_weight": weight, "cache_size": 500.0}
+    """Return libsvm's coefficients of the points, None where it finds nothing in time, or is not there."""
+    # it leaves out points of weight 0
+    weight = np.maximum(upper / bound, ROUNDING) if np.ndim(upper) else np.zeros(0)
+    most = int(min(limit * y.size, max(_ITERATIONS * y.size, 10_000)))
+    options |= {"max_iter": most, "sample_weight": weight, "tol": tol, "cache_size": 500.0}
     try:
         from sklearn.svm import _libsvm  # not before: pages on ADMM do without
 
         _libsvm.set_verbosity_wrap(0)
-        support, _, _, coef, *_ = _libsvm.fit(X, y, _KINDS.index(kind), **options)
+        found = _libsvm.fit(np.ascontiguousarray(X), y, _KINDS.index(kind), **options)
     except (ImportError, TypeError, ValueError):  # of another release; nu at its limit, or w = 0
         return None
-    found = np.zeros(y.size)
-    found[support] = coef[0]
-    return found if np.isfinite(found).all() else None
+    (support, _, _, coef), stopped, a = found[:4], found[-2], np.zeros(y.size)
+    a[support] = coef[0]
+    return None if (stopped and limit < math.inf) or not np.isfinite(a).all() else a
 
 
 # -- any quadratic program

@@ -134,7 +134,7 @@ def shift(
 
 
 def centred(X: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return X minus the means of its columns, by columns, and the means; of a column with one value nothing remains."""
+    """Return X less the means of its columns, stored by columns, and these; nothing is left of one value."""
     weights = np.ones(len(X)) if weights is None else weights
     mean = weights @ X / weights.sum()
     Z = np.subtract(X, mean, order="F")  # coordinate descent goes along columns

@@ -117,10 +117,8 @@ def multiplier_interval(h: np.ndarray, at_zero: np.ndarray, at_upper: np.ndarray
 
 def middle(interval: Interval) -> float:
     """Return the midpoint, or the finite end, or 0."""
-    low, high = interval
-    if math.isfinite(low) and math.isfinite(high):
-        return low + (high - low) / 2.0
-    return low if math.isfinite(low) else high if math.isfinite(high) else 0.0
+    ends = [end for end in interval if math.isfinite(end)] or [0.0]
+    return ends[0] + (ends[-1] - ends[0]) / 2.0
 
 
 def slab_of(
@@ -194,10 +192,11 @@ def place_points(
 
 _MANY_FEATURES = 400  # with more, the systems that carry w take too long
 _MANY_ENTRIES = 400_000
-_FEW = 200  # points: up to here libsvm takes less time than PIQP, even with many steps
-_CHEAP = (
-    20.0  # times the slope of the objective: up to this curvature of a bound libsvm needs few steps
+_FEW = 200  # points: up to here libsvm takes less time than PIQP, even with many iterations
+_PATIENCE = (
+    8.0  # iterations of libsvm for each point: where these are not enough, PIQP takes less time
 )
+_CHEAP = 40.0  # times the slope of the objective: up to this curvature of a bound, libsvm may need so few
 _SAFETY = 8.0  # times what rounding has left of slack, a margin is made narrower
 
 KernelLike = str | Kernel | Callable
@@ -269,7 +268,7 @@ def proper_points(points: Points, free_b: bool, name: str) -> Points:
 
 
 def solve(
-    model: Any, programs: Sequence[DualProgram], libsvm: Callable[[DualProgram], Guess | None],
+    model: Any, programs: Sequence[DualProgram], libsvm: Callable[[DualProgram, float], Guess | None],
     answer: Callable[[DualProgram, Finished], tuple[DualProgram, Finished]] | None = None,
     vanishes: Callable[[], Any] | None = None,
 ) -> Solved:  # fmt: skip
@@ -283,7 +282,7 @@ def solve(
         Has `tol` and `max_iter`, and says how multipliers give the slab (`_slab`).
     programs : sequence of DualProgram
     libsvm : callable
-        Guesses the active set of a program as libsvm does.
+        Guesses the active set of a program as libsvm does, within a number of iterations for each point.
     answer : callable, optional
         Turns the solution of a program into that of the program that it is solved for.
     vanishes : callable, optional
@@ -318,9 +317,8 @@ def _without_slack(attempt: Callable[..., Any]) -> Any:
     found = attempt(0.0)
     if found is None or found.certificate.ok:
         return found
-    dual, a, excess = found.dual, found.a, _SAFETY * found.excess
+    dual, a, upper, excess = found.dual, found.a, found.dual.upper, _SAFETY * found.excess
     room = math.inf if dual.eta is None else abs(dual.eta) / 2.0
-    upper = np.resize(dual.upper, a.size)
     inside = np.isfinite(upper).all() and ((a < upper) | (upper == 0.0)).all()
     if dual.P.ridge or not inside or not 0.0 < excess < room:
         return found
@@ -341,18 +339,19 @@ def _finished(model: Any, program: DualProgram, guess: Guess | None) -> Finished
     return Finished(t * found.x, g * found.y, g * found.Px, found.n_systems)
 
 
-def _guess(dual: DualProgram, libsvm: Callable[[DualProgram], Guess | None]) -> Guess | None:
+def _guess(dual: DualProgram, libsvm: Callable[[DualProgram, float], Guess | None]) -> Guess | None:
     """Guess which multipliers are 0, at the bound, free: by PIQP if w is short, else by libsvm.
 
-    With r columns, a step of PIQP takes a time of n r^2, and one of libsvm n: it needs about n of them where slack is
-    so cheap that most multipliers end at their bound, or where their sum is given.
+    With r columns, a step of PIQP takes a time of n r^2, and one of libsvm n. Where slack is so cheap that most
+    multipliers end at their bound, it needs about n of them.
     """
     n, P = dual.q.size, dual.P.factor() if dual.P.points.kernel.is_linear else None
     if P is None or n <= _FEW:
-        return libsvm(dual)
-    slope, top = largest(dual.q), float(np.max(dual.upper))
-    if (slope == 0.0 or P.diagonal().mean() * top <= _CHEAP * slope) and P.G.shape[1] ** 2 > n:
-        return libsvm(dual)
+        return libsvm(dual, math.inf)
+    slope = largest(dual.q) or math.inf
+    cheap = P.diagonal().mean() * np.max(dual.upper) <= _CHEAP * slope
+    if cheap and P.G.shape[1] ** 2 > n and (found := libsvm(dual, _PATIENCE)) is not None:
+        return found
     box, t, _ = dual.in_units(P)
     a, state = guess_state(box)
     return Guess(np.where(state > 0, dual.upper, t * a), state)
@@ -468,9 +467,8 @@ def _read_off(
     error, size = P.doubled(weights.error), P.doubled(weights.size)
     if b is None:
         b = -math.fsum(s * a) if penalized else 0.0
-    lengths = P.lengths
     if model._unit_normal and weights.w is None:  # its coefficients will be divided, and rounded
-        error = error + EPS * float(np.linalg.norm(weights.coef * lengths[: P.m])) * lengths
+        error = error + EPS * float(np.linalg.norm(weights.coef * P.lengths[: P.m])) * P.lengths
     h = inner - b * s + ridge + dual.q
     slab = model._slab(dual, h - narrower, a, b if penalized else None)
     moved = (3 - 2 * P.copies) * weights.shift
@@ -496,7 +494,7 @@ def _read_off(
     objective = float(sum(terms))
     certificate, loss = certify_hyperplane(
         a, u, error, size + fixed + ridge, upper=dual.upper, ridge=P.ridge, norm=math.hypot(weights.norm, b),
-        misfit=misfit, lengths=lengths, rows=(dual.A, dual.c, levels), largest_sum=dual.largest_sum,
+        misfit=misfit, lengths=P.lengths, rows=(dual.A, dual.c, levels), largest_sum=dual.largest_sum,
         size=sum(map(abs, terms)), unit=unit * square, tolerance=float(model.tol),
     )  # fmt: skip
     lost = 0.5 * float(ratio(weights.below / square, sum(map(abs, terms))))

@@ -208,7 +208,7 @@ class Points:
         left = np.linalg.norm(self.error_of_features(np.abs(apart), True, axis=0))
         return w, EPS * float(np.linalg.norm(w)) + float(left)
 
-    def weights(self, c: Array, inner: Array, lost: Any = 0.0, careful: bool = False) -> Weights:
+    def weights(self, c: np.ndarray, inner: np.ndarray, lost: Any = 0.0, careful: bool = False) -> Weights:  # fmt: skip
         r"""Return :math:`w = \sum_i c_i \varphi(x_i)`.
 
         Parameters
@@ -504,9 +504,6 @@ def _real(values: np.ndarray, kernel: Kernel) -> np.ndarray:
     return values
 
 
-Array = np.ndarray
-
-
 class DualProgram(Record):
     r"""The program ``min 1/2 a'Pa + q'a  s.t. A a = c, 0 <= a <= upper`` for the multipliers a = (lambda, mu).
 
@@ -573,7 +570,7 @@ class DualProgram(Record):
         unit = getattr(self.P, "unit", 1.0)
         return float(self.c[-1]) / unit**2 if self.eta is None else math.inf
 
-    def terms(self, norm: float, b: float, eta: float, slack: Array) -> tuple[float, ...]:
+    def terms(self, norm: float, b: float, eta: float, slack: np.ndarray) -> tuple[float, ...]:
         """Return the terms of the primal objective: those of w, b and the width, and what the slacks cost."""
         square, cost = self.P.unit**2, 0.0
         if self.P.ridge:

@@ -308,12 +308,13 @@ def _count(values: np.ndarray) -> int:
     return int(np.count_nonzero(values))  # NumPy's own integer is shown with its type
 
 
-def guess_by_libsvm(dual: DualProgram) -> Guess | None:
-    """Guess as libsvm does."""
+def guess_by_libsvm(dual: DualProgram, limit: float) -> Guess | None:
+    """Guess as libsvm does, within this number of iterations for each point."""
     total = None if dual.eta is not None else float(dual.c[-1])
     X, options = dual.P.for_libsvm()
     balanced = not dual.P.constant  # or one class of signed points
-    return guess_machine(X, dual.P.s, options, upper=dual.upper, balanced=balanced, total=total)
+    given = {"upper": dual.upper, "total": total, "limit": limit}
+    return guess_machine(X, dual.P.s, options, **given, balanced=balanced)
 
 
 _SPAN = 1e-2  # part of its length: nearer to the span of those before, an image gives (SVM_s2l) no direction

@@ -318,8 +318,8 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
     coef_ = renamed(hyperplanes.linear_weights, "The weights w")
 
 
-def _libsvm(dual: DualProgram) -> Guess | None:
-    """Guess as libsvm does."""
+def _libsvm(dual: DualProgram, limit: float) -> Guess | None:
+    """Guess as libsvm does, within this number of iterations for each point."""
     m, radius, upper = dual.P.m, dual.total * dual.P.unit**2, dual.upper
     y, penalized = (dual.q[:m] - dual.q[m:]) / 2.0, dual.P.constant
     upper = upper[:m] if np.ndim(upper) else upper
@@ -328,7 +328,8 @@ def _libsvm(dual: DualProgram) -> Guess | None:
     if penalized:  # b = 0 for points with their mirror images; the constant is a feature
         y, upper = np.concatenate([y, -y]), upper / 2.0
     X, options = dual.P.for_libsvm()
-    delta = guess_tube(X, y, options, upper=upper, radius=radius, epsilon=-(dual.eta or 0.0))
+    given = {"upper": upper, "radius": radius, "epsilon": -(dual.eta or 0.0), "limit": limit}
+    delta = guess_tube(X, y, options, **given)
     if delta is None:
         return None
     delta = delta[:m] - delta[m:] if penalized else delta
