@@ -532,7 +532,8 @@ def relative(residual: Any, terms: Any) -> float:
     >>> relative(np.array([0.0, -1e-9]), np.array([0.0, 2.0]))
     5e-10
     """
-    return float(np.max(ratio(np.abs(residual), terms), initial=0.0))
+    part = ratio(abs(residual), terms)
+    return float(part if isinstance(part, float) else part.max(initial=0.0))
 
 
 def relative_step(step: Any, w: Any, columns: Any, y: float, K: float) -> float:

@@ -188,9 +188,8 @@ def finish(
     Finished or None
         None if the sets do not settle.
     """
-    system = _Machine(
-        _Store(P, a, upper), q, equations(A, c), upper, float(P.diagonal().mean()) or 1.0
-    )
+    mean = float(P.diagonal().mean()) or 1.0
+    system = _Machine(_Store(P, a, upper), q, equations(A, c), upper, mean)
     point = _Point(a, np.zeros(system.e.c.size), 0.0 * a)
     settled = settle_near(system, point, np.asarray(state, dtype=np.int8), max_iter)
     a = np.clip(settled.point.a, 0.0, upper)

@@ -215,7 +215,7 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
         points, y = self._read(X, y)
         weight = 1.0 if weight is None else as_weights(weight, points.n)
         # where b is free, w does not see the middle of y; to subtract it spares digits
-        seen = y[np.resize(weight, y.size) > 0.0]
+        seen = y[np.broadcast_to(weight, y.size) > 0.0]
         centre = 0.0 if self._penalized else float(seen.min() + (seen.max() - seen.min()) / 2.0)
         points = replace(points, middle=centre, weight=weight)
         points = hyperplanes.proper_points(points, not self._penalized, type(self).__name__)
