@@ -274,7 +274,8 @@ def solve(
 ) -> Solved:  # fmt: skip
     """Solve programs until the answer of one is proved; return that answer, or else the best one.
 
-    Each is finished from its guess; if that proves nothing, it is solved as any other quadratic program.
+    Each is finished from its guess; if that proves nothing, it is solved as any other quadratic program. Of two, the
+    first one says what the sum of the multipliers is, and the guess whether that is an equation.
 
     Parameters
     ----------
@@ -288,9 +289,11 @@ def solve(
     vanishes : callable, optional
         Says whether w = 0 is the optimum. It is asked where w is short and nothing proved: 0 has no digits to find.
     """
-    best = list[Solved]()
+    best, known = list[Solved](), [_guess(programs[0], libsvm)]
+    if len(programs) > 1 and known[0] and known[0].a.sum() < 0.99 * programs[0].c[-1]:
+        programs = programs[::-1]  # this sum is no equation: the last program is the one without it
     for program in programs:
-        start = _guess(program, libsvm)
+        start = known.pop() if known else _guess(program, libsvm)
         for near in (start, None) if start is not None else (None,):
 
             def attempt(narrower: float, sets: Any = near, p: DualProgram = program) -> Any:

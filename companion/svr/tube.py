@@ -231,9 +231,7 @@ class SupportVectorRegression(KernelMixin, RegressorMixin, BaseEstimator):
         idle, programs = dual, [dual]
         if dual.eta is None:
             idle = replace(dual, A=dual.A[:free], c=dual.c[:free], eta=0.0, largest_sum=radius)
-            programs = [dual, idle]
-            if radius >= m * dual.upper * (1.0 - 4.0 * EPS):
-                programs = [idle]
+            programs = [idle] if radius >= m * dual.upper * (1.0 - 4.0 * EPS) else [dual, idle]
 
         def split(_: DualProgram, done: Finished) -> tuple[DualProgram, Finished]:
             a = dual.P.separate(done.a)

@@ -33,6 +33,17 @@ def noisy(seed=0, m=20, n=2):
     return X, X.sum(axis=1) + 2.0 + rng.standard_normal(m)
 
 
+@pytest.mark.parametrize("kind", [NuSVR, NuSVRPenalizedBias])
+def test_where_all_values_are_fitted_the_tube_is_closed(kind):
+    X, y = noisy(m=60)
+    model = kind(0.4, C=300.0, kernel=Gaussian(0.1)).fit(X, y)  # nearly the unit matrix
+    assert (model.certificate_.ok, model.epsilon_) == (True, 0.0)
+    assert_allclose(model.predict(X), y, atol=1e-9)
+    left = model.C_ * model.nu - np.abs(model.dual_coef_).sum()
+    assert model.gamma_ == pytest.approx(left)
+    assert left > 10.0
+
+
 class TestRangeOfNu:
     @pytest.mark.parametrize("kernel", KERNELS)
     def test_beyond_1_epsilon_is_0_and_nothing_changes(self, kernel):
