@@ -210,9 +210,7 @@ def in_arrays(program: BoxProgram) -> BoxProgram:
 
 def ask(arrays: BoxProgram, max_iter: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, str]:
     """Return x, y, the multipliers of the bounds, those of upper ones positive, iterations, and a verdict."""
-    if piqp is None:
-        return guess_admm(arrays, _EACH * max_iter)
-    return guess_piqp(arrays, max_iter)
+    return guess_piqp(arrays, max_iter) if piqp else guess_admm(arrays, _EACH * max_iter)
 
 
 def read_state(arrays: BoxProgram, x: np.ndarray, z: np.ndarray) -> np.ndarray:

@@ -143,8 +143,7 @@ def _find_ray(program: BoxProgram) -> np.ndarray | None:
     column = 1.0 / np.where(peak > 0.0, peak, 1.0)
     cost = cost * column / np.abs(cost * column).max()
     bounds = np.column_stack([-1.0 * down[movable], 1.0 * up[movable]])
-    zero = np.zeros(len(rows))
-    answer = linear_program(cost, A_eq=rows * column, b_eq=zero, bounds=bounds)
+    answer = linear_program(cost, A_eq=rows * column, b_eq=np.zeros(len(rows)), bounds=bounds)
     if answer.status != 0 or answer.fun > -1e-7:
         return None
     d = np.zeros(q.size)

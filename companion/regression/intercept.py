@@ -81,8 +81,7 @@ class Shifted(NamedTuple):
         r"""Return the norm of the vector :math:`b \mathbf 1`, the terms of b without their signs; 0 if b is exact."""
         if not self.y.any():  # one value: b is that, and w = 0
             return 0.0
-        terms = abs(self.y_mean) + float(np.abs(self.x_mean) @ np.abs(w))
-        return math.sqrt(self.mass) * terms
+        return math.sqrt(self.mass) * (abs(self.y_mean) + float(np.abs(self.x_mean) @ np.abs(w)))
 
     def unshift(self, residual: np.ndarray) -> np.ndarray:
         r"""Return :math:`y - Xw - b\mathbf 1`, from :math:`\hat y - \hat X w`."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -191,8 +192,8 @@ def place_points(
 
 
 _MANY_FEATURES = 400  # with more, the systems that carry w take too long
-_MANY_ENTRIES = 400_000
-_FEW = 200  # points: up to here libsvm takes less time than PIQP, even with many iterations
+_TINY = 30  # multipliers: up to here PIQP takes as long as libsvm, and of many answers it finds the middle one
+_FEW = 200  # multipliers: up to here libsvm takes less time than PIQP, even with many iterations
 _PATIENCE = (
     8.0  # iterations of libsvm for each point: where these are not enough, PIQP takes less time
 )
@@ -333,28 +334,40 @@ def _without_slack(attempt: Callable[..., Any]) -> Any:
 
 
 def _finished(model: Any, program: DualProgram, guess: Guess | None) -> Finished | None:
-    """Finish from a guess of the active set; without one, solve as any other quadratic program."""
-    P, steps = program.P, int(model.max_iter)
+    """Finish from a guess of the active set; without one, solve as any other quadratic program.
+
+    Of few points, a guess that does not settle soon is replaced by PIQP's: each system takes about one of its steps.
+    """
+    P, few, steps = program.P, program.q.size <= _FEW, int(model.max_iter)
     if guess is not None:
-        return finish(P, program.q, program.A, program.c, program.upper, *guess, steps)
+        run = partial(finish, P, program.q, program.A, program.c, program.upper)
+        done = run(*guess, min(steps, 8) if few else steps)
+        return run(*_by_piqp(program, P.toarray()), steps) if few and done is None else done
     box, t, g = program.in_units(P.toarray())
     found = solve_box(box, tol=float(model.tol), max_iter=steps)
     return Finished(t * found.x, g * found.y, g * found.Px, found.n_systems)
 
 
 def _guess(dual: DualProgram, libsvm: Callable[[DualProgram, float], Guess | None]) -> Guess | None:
-    """Guess which multipliers are 0, at the bound, free: by PIQP if w is short, else by libsvm.
+    """Guess which multipliers are 0, at the bound, free: by PIQP if w is short or they are very few, or by libsvm.
 
     With r columns, a step of PIQP takes a time of n r^2, and one of libsvm n. Where slack is so cheap that most
     multipliers end at their bound, it needs about n of them.
     """
-    n, P = dual.q.size, dual.P.factor() if dual.P.points.kernel.is_linear else None
-    if P is None or n <= _FEW:
+    n, P, found = dual.q.size, dual.P.factor() if dual.P.points.kernel.is_linear else None, None
+    if n <= _FEW:
+        found = libsvm(dual, 10.0 * _PATIENCE) if n > _TINY else None
+    elif P is None:
         return libsvm(dual, math.inf)
-    slope = largest(dual.q) or math.inf
-    cheap = P.diagonal().mean() * np.max(dual.upper) <= _CHEAP * slope
-    if cheap and P.G.shape[1] ** 2 > n and (found := libsvm(dual, _PATIENCE)) is not None:
-        return found
+    else:
+        curvature, slope = P.diagonal().mean() * np.max(dual.upper), largest(dual.q) or math.inf
+        if curvature <= _CHEAP * slope and P.G.shape[1] ** 2 > n:
+            found = libsvm(dual, _PATIENCE)
+    return found or _by_piqp(dual, dual.P.toarray() if P is None else P)
+
+
+def _by_piqp(dual: DualProgram, P: Any) -> Guess:
+    """Guess by PIQP, for the matrix as an array or by its factor."""
     box, t, _ = dual.in_units(P)
     a, state = guess_state(box)
     return Guess(np.where(state > 0, dual.upper, t * a), state)
@@ -430,7 +443,7 @@ def _carried(model: Any, dual: DualProgram, a: np.ndarray) -> Solved | None:
     """Solve with w as a variable of its own, which nothing cancels in; None if there are too many features, or none."""
     P, s, points = dual.P, dual.P.s, dual.P.points
     F, pivots, T = points.basis()
-    if not F.size or F.shape[1] > _MANY_FEATURES or F.size > _MANY_ENTRIES:
+    if not F.size or F.shape[1] > _MANY_FEATURES or F.size > 1000 * _MANY_FEATURES:
         return None
     if P.constant:
         F = np.column_stack([F, np.ones(points.n)])
@@ -445,8 +458,7 @@ def _carried(model: Any, dual: DualProgram, a: np.ndarray) -> Solved | None:
             found = program.solve(start)
         b, w, multipliers = None, found.w, P.separate(found.a)
         if P.constant:  # the constant's weight is b or -b
-            sign = -s[0] * P.signed(np.ones(points.n))[0]
-            w, b = w[:-1], float(sign * w[-1])
+            w, b = w[:-1], float(-s[0] * P.signed(np.ones(points.n))[0] * w[-1])
         weights = points.carried(w, pivots, T, P.coefficients(multipliers))
         proved = _read_off(model, dual, multipliers, weights, narrower, b)
         return proved._replace(n_systems=found.n_systems)

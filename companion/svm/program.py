@@ -482,8 +482,7 @@ def make_points(
     X: np.ndarray, s: np.ndarray, kernel: Kernel, free_b: bool = False, weight: Any = 1.0
 ) -> Points:
     """Collect what a dual program needs to know about the training points."""
-    limit = np.inf if kernel.is_linear else max(len(X), _MANY_FEATURES)
-    Phi = kernel.features(X, limit=limit)
+    Phi = kernel.features(X, limit=np.inf if kernel.is_linear else max(len(X), _MANY_FEATURES))
     if Phi is not None and not np.isfinite(largest(_real(Phi, kernel))):
         raise ValueError(f"the features of {kernel!r} overflow at these points; scale them down")
     if Phi is None or not free_b:

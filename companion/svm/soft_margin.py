@@ -109,8 +109,7 @@ class HyperplaneClassifier(KernelMixin, ClassifierMixin, BaseEstimator):
             raise ValueError("fit_uv needs points; with a precomputed kernel use fit(K, y)")
         u = as_matrix(u, "u")
         v = as_matrix(v, "v", (None, u.shape[1]))
-        y = np.repeat([1, -1], [len(u), len(v)])
-        return self._fit(np.vstack([u, v]), y)
+        return self._fit(np.vstack([u, v]), np.repeat([1, -1], [len(u), len(v)]))
 
     def _read(self, X: Any, y: Any, remember: bool = True) -> Points:
         """Validate parameters and data; return the points of two classes, without features."""
