@@ -432,9 +432,10 @@ class SignedKernel:
     def for_libsvm(self) -> tuple[np.ndarray, dict[str, Any]]:
         """Return features, or the Gram matrix with what a program adds to it, and the kernel as libsvm calls it."""
         points, options = self.points, kernel_options(self.points.kernel)
-        if points.Phi is not None and not (self.constant or self.ridge):
-            return points.Phi, {"kernel": "linear"}
         changed = points.centred or self.constant or self.ridge
+        few = points.Phi is not None and points.Phi.shape[1] ** 2 <= points.n
+        if (few or points.kernel.is_linear) and not changed:
+            return points.Phi, {"kernel": "linear"}
         if points.n**2 > BLOCK and options["kernel"] in ("poly", "rbf") and not changed:
             return points.X, options
         # libsvm is faster with the matrix, and its rows will be needed again

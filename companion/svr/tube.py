@@ -87,8 +87,7 @@ def tube_from_offsets(offsets: Any, nu: float, b: float | None = None) -> Slab:
         raise ValueError("offsets must have at least one entry, got an empty vector")
     nu = as_scalar(nu, "nu", at_least=0.0)
     if b is not None:
-        distance = np.abs(s - as_scalar(b, "b"))
-        low, high = _from_above(distance, s.size * nu)
+        low, high = _from_above(np.abs(s - as_scalar(b, "b")), s.size * nu)
         return Slab.of_b(b, (-max(high, 0.0), -max(low, 0.0)))
     if nu > 1.0:
         median = _from_above(s, s.size / 2.0)
