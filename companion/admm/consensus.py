@@ -208,13 +208,10 @@ def consensus(
     n, root = weights.size, np.sqrt(weights)
 
     def x_update(v: np.ndarray, rho: float) -> np.ndarray:
-        return np.concatenate(
-            list(workers(_prox, losses, v.reshape(N, n) / root, [rho * weights] * N))
-        )
+        return np.hstack(list(workers(_prox, losses, v.reshape(N, n) / root, [rho * weights] * N)))
 
     def z_update(v: np.ndarray, rho: float) -> np.ndarray:
-        mean = (v.reshape(N, n) / root).mean(axis=0)
-        return penalty.prox(-mean, 1 / (N * rho * weights))
+        return penalty.prox(-(v.reshape(N, n) / root).mean(axis=0), 1 / (N * rho * weights))
 
     one = sparse.diags_array(root)
     u0 = options.get("u0")

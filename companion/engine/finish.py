@@ -294,8 +294,7 @@ class _Machine(Proximal[_Point]):
 
     def near(self, point: _Point, delta: float) -> _Machine:
         """Return the system with a proximal term."""
-        centre = np.clip(point.a, 0.0, self.upper)
-        return replace(self, delta=delta * self.mean, centre=centre)
+        return replace(self, delta=delta * self.mean, centre=np.clip(point.a, 0.0, self.upper))
 
     def gradient(self, point: _Point) -> np.ndarray:
         """Return the gradient of the objective."""
@@ -395,8 +394,7 @@ class _Machine(Proximal[_Point]):
         free, tiny = state == 0, _SIGN * largest(a)
         new[free & (a < -tiny)] = -1
         new[free & (a > self.upper + tiny)] = 1
-        noise = 2.0 * largest(g[free])
-        wrong = state * g > max(_SIGN * self.size(point), noise)
+        wrong = state * g > max(_SIGN * self.size(point), 2.0 * largest(g[free]))  # that is noise
         new[wrong & (self.upper > 0.0)] = 0
         for i in self.without_free(state):
             if self.missed(a)[i]:  # nothing is free to meet the equation: take what is nearest

@@ -86,8 +86,7 @@ def solve_box(
     back = s._replace(x=s.x * t, y=s.y / r, z_lower=z_lower, z_upper=z_upper, Px=Px)
     if s.certificate.ok:
         return back
-    unscaled = _solve(program, tol, max_iter)
-    return min(back, unscaled, key=lambda found: found.certificate.worst)
+    return min(back, _solve(program, tol, max_iter), key=lambda found: found.certificate.worst)
 
 
 def _units(

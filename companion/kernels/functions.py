@@ -583,8 +583,7 @@ class GaussianOf(_OfOne):
 
     def _formula(self, x: str, y: str) -> str:
         xx, yy = self.kernel._formula(x, x), self.kernel._formula(y, y)
-        xy = term(self.kernel._formula(x, y))
-        return f"exp(-({xx} + {yy} - 2 {xy})/(2*{self.sigma:.6g}^2))"
+        return f"exp(-({xx} + {yy} - 2 {term(self.kernel._formula(x, y))})/(2*{self.sigma:.6g}^2))"
 
 
 class Composed(_OfOne):

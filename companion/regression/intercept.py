@@ -135,11 +135,11 @@ def shift(
 def centred(X: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Return X less the means of its columns, stored by columns, and these; nothing is left of one value."""
     weights = np.ones(len(X)) if weights is None else weights
-    mean = weights @ X / weights.sum()
-    Z = np.subtract(X, mean, order="F")  # coordinate descent goes along columns
-    left = weights @ Z / weights.sum()  # far from the origin, the first mean is rounded
-    Z -= left
-    mean += left
+    Z, mean = np.array(X, order="F"), np.zeros(X.shape[1])  # coordinate descent goes along columns
+    for _ in range(2):  # far from the origin, the first mean is rounded
+        left = weights @ Z / weights.sum()
+        Z -= left
+        mean += left
     constant = (X[0] == X[-1]).nonzero()[0]
     constant = constant[np.ptp(X[:, constant], axis=0) == 0.0]
     Z[:, constant], mean[constant] = 0.0, X[0, constant]

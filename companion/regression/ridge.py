@@ -262,8 +262,7 @@ def solve_ridge(
     program = _program(X, y, intercept, weights)
     Z = program.data.X
     faint = float(np.vdot(Z, Z)) * _SMALL_K >= K
-    inverse = _svd(_singular_values(Z), K) if faint else _by_cholesky(Z, K)
-    return _solution(program, K, inverse)
+    return _solution(program, K, _svd(_singular_values(Z), K) if faint else _by_cholesky(Z, K))
 
 
 def _solution(program: _RidgeProgram, K: float, inverse: Inverse) -> RidgeSolution:

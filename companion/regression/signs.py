@@ -22,7 +22,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn import config_context, linear_model
@@ -112,14 +112,29 @@ class Columns:
             self.inside = np.append(self.inside, new)
         return np.asarray(self.gram[self.place[S]][:, self.place[S]])
 
-    def guess(self, tau: float) -> np.ndarray:
-        """Return weights near the solution, by scikit-learn's coordinate descent."""
-        options = {"alphas": [(tau + self.K) / self.y.size], "l1_ratio": tau / (tau + self.K)}
-        options |= {"precompute": False, "copy_X": False, "check_input": False}
-        options |= {"tol": _ROUGH, "max_iter": 100}
-        silent = warnings.catch_warnings(action="ignore", category=ConvergenceWarning)
-        with silent, config_context(skip_parameter_validation=True):
-            return np.asarray(linear_model.enet_path(self.X, self.y, **options)[1][:, 0])
+    def guess(self, tau: float) -> _Fit:
+        r"""Return a point near the solution, by scikit-learn's coordinate descent.
+
+        Of many columns, it goes along those with the largest correlations first, and then along those that have a
+        weight by now, or :math:`|c_j| > \tau`: half of the time at m = 500, n = 2000.
+        """
+        m, n = self.X.shape
+        S: Any = slice(None)  # all
+        w, sets, steps = np.zeros(n), 1, 100
+        if n > 2 * m:
+            S, sets, steps = np.argpartition(-np.abs(self.correlation), m // 2)[: m // 2 + 1], 6, 30
+        options = {"alphas": [(tau + self.K) / m], "l1_ratio": tau / (tau + self.K), "tol": _ROUGH}
+        options |= {"precompute": False, "copy_X": False, "check_input": False, "max_iter": steps}
+        for _ in range(sets):
+            silent = warnings.catch_warnings(action="ignore", category=ConvergenceWarning)
+            with silent, config_context(skip_parameter_validation=True):
+                path = linear_model.enet_path(self.X[:, S], self.y, coef_init=w[S], **options)
+            w[S] = path[1][:, 0]
+            point = _Signs(self, tau).at(w)
+            S = (w != 0.0) | (np.abs(point.c) > tau * (1.0 + _ROUGH))
+            if (w[S] != 0.0).all():
+                break
+        return point
 
     def solve(
         self, tau: float, tol: float, max_iter: int, near: np.ndarray | None = None
@@ -136,10 +151,11 @@ class Columns:
         near : ndarray of shape (n,), optional
             The solution for another tau, which replaces the guess by coordinate descent.
         """
-        system, w = _Signs(self, tau), np.zeros(self.place.size) if near is None else near
-        if near is None and largest(self.correlation) > tau * (1.0 + ROUNDING):
-            w = self.guess(tau)
-        found = settle_near(system, system.at(w), np.sign(w).astype(np.int8), max_iter)
+        system = _Signs(self, tau)
+        if near is None and largest(self.correlation) <= tau * (1.0 + ROUNDING):
+            near = np.zeros(self.place.size)
+        point = self.guess(tau) if near is None else system.at(near)
+        found = settle_near(system, point, np.sign(point.w).astype(np.int8), max_iter)
         return self.prove(found.point.w, tau, tol)._replace(n_iter=found.n_systems)
 
     def prove(

@@ -530,8 +530,7 @@ def solve_indefinite(
         else:
             at = methods[method](program, at, origin)._replace(k=at.k + 1)
     if method == "smm" and status != "converged":  # the bound of SMM concerns gamma
-        gamma = program.at(program.step(at, at.L), at.L)
-        best = max(best, gamma, key=lambda point: point.value)
+        best = max(best, program.at(program.step(at, at.L), at.L), key=lambda point: point.value)
     found = _finish(program, best, tol, at.L, status, rows)
     if status == "max_iter" or (status == "converged" and not found.certificate.ok):
         faster = "" if method == "accelerated" else "use method='accelerated', "

@@ -177,8 +177,7 @@ def _read_task(X: Any, y: Any, C: float, loss: str, kernel: KernelLike) -> _Task
         X = augment(X)
         if np.allclose(at_0, at_1, rtol=1e-9, atol=1e-12):  # the kernel does not see it
             named = named + 1.0
-    points = proper_points(Points(X, y, named), False, "the program")
-    return _Task(points, C, _LOSSES[loss])
+    return _Task(proper_points(Points(X, y, named), False, "the program"), C, _LOSSES[loss])
 
 
 def augmented_dual(

@@ -330,8 +330,7 @@ def _libsvm(dual: DualProgram, limit: float) -> Guess | None:
     if delta is None:
         return None
     delta = delta[:m] - delta[m:] if penalized else delta
-    a = np.concatenate([np.maximum(-delta, 0.0), np.maximum(delta, 0.0)])
-    return at_bounds(a, dual.upper)
+    return at_bounds(np.maximum(np.concatenate([-delta, delta]), 0.0), dual.upper)
 
 
 class NuRegression(SupportVectorRegression):
