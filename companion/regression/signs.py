@@ -121,7 +121,7 @@ class Columns:
         m, n = self.X.shape
         S: Any = slice(None)  # all
         w, sets, steps = np.zeros(n), 1, 100
-        if n > 2 * m:
+        if n > max(2 * m, 500):
             S, sets, steps = np.argpartition(-np.abs(self.correlation), m // 2)[: m // 2 + 1], 6, 30
         options = {"alphas": [(tau + self.K) / m], "l1_ratio": tau / (tau + self.K), "tol": _ROUGH}
         options |= {"precompute": False, "copy_X": False, "check_input": False, "max_iter": steps}
