@@ -117,30 +117,29 @@ def shift(
     """
     check_choice(intercept, "intercept", INTERCEPTS)
     m, n = X.shape
-    mass, (Z, x_mean), (target, mean) = float(m), (X, np.zeros(n)), (y[:, None], np.zeros(1))
+    Z, mean, t, mass = np.empty((m, n + 1), order="F"), np.zeros(n + 1), 0.0, float(m)
+    Z[:, :n], Z[:, n] = X, y  # coordinate descent goes along columns
     if intercept == "free":
-        Z, x_mean = centred(X, weights)
-        target, mean = centred(target, weights)
+        mean, t = _centre(Z, weights), 1.0
+    elif intercept == "penalized":
+        # 1 - sqrt(C/(m + C)), without the difference that cancels where C is large
+        mean, t = Z.mean(axis=0), m / (m + C) / (1.0 + math.sqrt(C / (m + C)))
+        Z -= t * mean
     if weights is not None:
-        mass, roots = float(weights.sum()), np.sqrt(weights)[:, None]
-        Z, target = roots * Z, roots * target
-    if intercept != "penalized":
-        return Shifted(Z, target[:, 0], x_mean, float(mean[0]), float(intercept == "free"), mass, X)
-    x_mean, y_mean = X.mean(axis=0), float(y.mean())
-    # 1 - sqrt(C/(m + C)), without the difference that cancels where C is large
-    t = m / (m + C) / (1.0 + math.sqrt(C / (m + C)))
-    return Shifted(X - t * x_mean, y - t * y_mean, x_mean, y_mean, t, mass, X)
+        mass = float(weights.sum())
+        Z *= np.sqrt(weights)[:, None]
+    return Shifted(Z[:, :n], Z[:, n], mean[:n], float(mean[n]), t, mass, X)
 
 
-def centred(X: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return X less the means of its columns, stored by columns, and these; nothing is left of one value."""
-    weights = np.ones(len(X)) if weights is None else weights
-    Z, mean = np.array(X, order="F"), np.zeros(X.shape[1])  # coordinate descent goes along columns
+def _centre(Z: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Subtract the means of the columns, and return them; nothing is left of a column of one value."""
+    weights, mean = np.ones(len(Z)) if weights is None else weights, np.zeros(Z.shape[1])
+    constant = (Z[0] == Z[-1]).nonzero()[0]
+    constant = constant[np.ptp(Z[:, constant], axis=0) == 0.0]
+    value = Z[0, constant]
     for _ in range(2):  # far from the origin, the first mean is rounded
         left = weights @ Z / weights.sum()
         Z -= left
         mean += left
-    constant = (X[0] == X[-1]).nonzero()[0]
-    constant = constant[np.ptp(X[:, constant], axis=0) == 0.0]
-    Z[:, constant], mean[constant] = 0.0, X[0, constant]
-    return Z, mean
+    Z[:, constant], mean[constant] = 0.0, value
+    return mean

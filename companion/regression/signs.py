@@ -17,6 +17,7 @@ the columns that had a sign so far.
 
 from __future__ import annotations
 
+import inspect
 import math
 import warnings
 from collections.abc import Callable
@@ -25,7 +26,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn import config_context, linear_model
+from sklearn import linear_model
 from sklearn.exceptions import ConvergenceWarning
 
 from companion.arithmetic import EPS, ROUNDING, largest, ratio
@@ -39,6 +40,7 @@ from companion.results import TOLERANCE, Certificate
 # 30, 100 and 1000 the fastest); and the part of tau that a correlation misses where columns are dependent, so that
 # there is no minimum for these signs.
 _ROUGH = 1e-3
+_coordinates = inspect.unwrap(linear_model.enet_path)  # without the checks of its arguments
 _MARGIN = 1e-5  # independent columns of norm 1 have this distance from each other's span: w has six digits
 
 
@@ -126,10 +128,8 @@ class Columns:
         options = {"alphas": [(tau + self.K) / m], "l1_ratio": tau / (tau + self.K), "tol": _ROUGH}
         options |= {"precompute": False, "copy_X": False, "check_input": False, "max_iter": steps}
         for _ in range(sets):
-            silent = warnings.catch_warnings(action="ignore", category=ConvergenceWarning)
-            with silent, config_context(skip_parameter_validation=True):
-                path = linear_model.enet_path(self.X[:, S], self.y, coef_init=w[S], **options)
-            w[S] = path[1][:, 0]
+            with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+                w[S] = _coordinates(self.X[:, S], self.y, coef_init=w[S], **options)[1][:, 0]
             point = _Signs(self, tau).at(w)
             S = (w != 0.0) | (np.abs(point.c) > tau * (1.0 + _ROUGH))
             if (w[S] != 0.0).all():
