@@ -186,8 +186,7 @@ def basis_pursuit(A: Any, b: Any, *, tol: float = 1e-8) -> ADMMResult:
     y = np.zeros(Q.shape[1])
     if Q.size and x.any():
         one, unit = np.ones(2 * x.size), float(np.abs(x).mean())
-        signed = np.hstack([Q.T, -Q.T])
-        found = linear_program(one, A_eq=signed, b_eq=Q.T @ x / unit, **_SIMPLEX)
+        found = linear_program(one, A_eq=np.hstack([Q.T, -Q.T]), b_eq=Q.T @ x / unit, **_SIMPLEX)
         x, y = unit * np.subtract(*np.split(found.x, 2)), found.eqlin.marginals
         n_iter = int(found.nit)
         S = x != 0

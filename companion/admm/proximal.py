@@ -26,7 +26,7 @@ from scipy import special
 from scipy.linalg import null_space
 
 from companion.admm.affine import AffineSet, as_data, as_rows
-from companion.arguments import check_kind
+from companion.arguments import check_kind, value_of
 from companion.arithmetic import EPS
 from companion.checks import as_array, as_matrix, as_scalar, as_symmetric, as_vector, check_count
 from companion.engine.refusals import check_bounds
@@ -465,7 +465,7 @@ def prox_indicator(project: Callable[..., np.ndarray], **parameters: Any) -> Pro
     array([0. , 0.5, 1. ])
     """
     check_kind(project, "project")
-    return lambda v, t: project(v, **parameters)
+    return lambda v, t: value_of(lambda u: project(u, **parameters), "project", np.shape(v), v)
 
 
 def prox_quadratic(
@@ -571,7 +571,7 @@ def prox_conjugate(prox: Prox) -> Prox:
     >>> prox_conjugate(soft_threshold)([3, 0.5, -2], 4.0)
     array([ 1. ,  0.5, -1. ])
     """
-    check_kind(prox, "prox")
+    prox = _checked(prox)
 
     def conjugate(v: np.ndarray, t: float) -> np.ndarray:
         v, t = as_array(v, "v"), _parameter(t)
@@ -611,7 +611,7 @@ def prox_separable_sum(parts: Sequence[tuple[Prox, int]]) -> Prox:
 
     def prox(v: np.ndarray, t: float) -> np.ndarray:
         v = as_vector(v, "v", sum(sizes))
-        return np.concatenate([p(v_i, t) for (p, _), v_i in zip(parts, np.split(v, cuts))])
+        return np.hstack([_checked(p)(v_i, t) for (p, _), v_i in zip(parts, np.split(v, cuts))])
 
     return prox
 
@@ -647,7 +647,7 @@ def prox_postcompose(prox: Prox, a: float) -> Prox:
     >>> prox_postcompose(soft_threshold, 2)([5, 1, -3], 1.0)
     array([ 3.,  0., -1.])
     """
-    prox, a = check_kind(prox, "prox"), as_scalar(a, "a", above=0)
+    prox, a = _checked(prox), as_scalar(a, "a", above=0)
     return lambda v, t: prox(v, a * _parameter(t))
 
 
@@ -686,7 +686,7 @@ def prox_precompose(prox: Prox, a: float, b: ArrayLike = 0.0) -> Prox:
     >>> prox_precompose(soft_threshold, 1, -3)([5.5, 3.5], 1.0)
     array([4.5, 3. ])
     """
-    prox, a = check_kind(prox, "prox"), as_scalar(a, "a")
+    prox, a = _checked(prox), as_scalar(a, "a")
     if a == 0:
         raise ValueError("a must not be 0: phi(b) is a constant")
 
@@ -727,7 +727,7 @@ def prox_add_linear(prox: Prox, a: ArrayLike) -> Prox:
     >>> prox_add_linear(soft_threshold, [1, -1])([3, 3], 1.0)
     array([1., 3.])
     """
-    check_kind(prox, "prox")
+    prox = _checked(prox)
 
     def shifted(v: np.ndarray, t: float) -> np.ndarray:
         v, t = as_array(v, "v"), _parameter(t)
@@ -766,14 +766,20 @@ def moreau_envelope(
     >>> huber([0.5], 1.0), huber([3.0], 1.0)
     (0.125, 2.5)
     """
-    g, prox = check_kind(g, "g"), check_kind(prox, "prox")
+    g, prox = check_kind(g, "g"), _checked(prox)
 
     def envelope(v: np.ndarray, t: float) -> float:
         v, t = as_array(v, "v"), _parameter(t)
         x = prox(v, t)
-        return float(g(x) + np.sum((x - v) ** 2) / (2 * t))
+        return float(value_of(g, "g", (), x) + np.sum((x - v) ** 2) / (2 * t))
 
     return envelope
+
+
+def _checked(prox: Prox) -> Prox:
+    """Return a reader's operator, with what it returns checked."""
+    check_kind(prox, "prox")
+    return lambda v, t: value_of(prox, "prox", np.shape(v), v, t)
 
 
 def _parameter(t: float) -> float:

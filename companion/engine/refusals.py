@@ -117,8 +117,7 @@ def _is_witness(program: BoxProgram, y: np.ndarray) -> bool:
     w = exact_product(program.A.T, y)
     used, ends = w != 0.0, np.where(w > 0.0, program.upper, program.lower)
     most, value = w[used] * ends[used], float(exact_product(program.b[None], y)[0])
-    rounding = 2.0 * EPS * (float(np.abs(most).sum()) + abs(value))
-    return math.fsum((value, *-most)) > rounding
+    return math.fsum((value, *-most)) > 2.0 * EPS * (float(np.abs(most).sum()) + abs(value))
 
 
 def _find_ray(program: BoxProgram) -> np.ndarray | None:

@@ -238,6 +238,7 @@ class Kernel(ABC):
         >>> Gaussian(1.0).features([[1.0, 2.0]]) is None
         True
         """
+        limit = limit if limit == math.inf else as_scalar(limit, "limit", at_least=0)
         try:
             Phi = self._finite(self._features, as_points(X)[0], limit)
         except NoFeatures:

@@ -114,8 +114,7 @@ class Polynomial(Kernel):
     gamma: float = parameter(partial(as_scalar, above=0.0), default=1.0)
 
     def _matrix(self, X: Any, Y: Any) -> np.ndarray:
-        inner = self.gamma * Linear()._matrix(X, Y) + self.R
-        return reduce(np.multiply, [inner] * self.d)
+        return reduce(np.multiply, [self.gamma * Linear()._matrix(X, Y) + self.R] * self.d)
 
     def _features(self, X: Any, limit: float) -> np.ndarray:
         P = as_vectors(X)

@@ -471,8 +471,7 @@ def primal_kernel_newton(
 
     def minimum(A: np.ndarray) -> np.ndarray:
         target = np.zeros(y.size)
-        H = K[np.ix_(A, A)] + 0.5 / task.C * np.eye(A.size)
-        target[A] = _solve_positive(H, y[A])
+        target[A] = _solve_positive(K[np.ix_(A, A)] + 0.5 / task.C * np.eye(A.size), y[A])
         return target
 
     return _newton(task, "beta", K, minimum, tol, max_iter)

@@ -231,4 +231,7 @@ test_bad_input = refusals(
     (lambda: admm.project_simplex([]), "at least one entry"),
     (lambda: admm.prox_separable_sum([(admm.soft_threshold, 3)])(V, 1.0), "v must have length 3"),
     (lambda: admm.prox_add_linear(admm.soft_threshold, [1, 2])(V, 1.0), "a must broadcast to"),
+    (lambda: admm.prox_conjugate(lambda v, t: "word")(V, 1.0), "prox must return a real array"),
+    (lambda: admm.prox_separable_sum([(lambda v, t: v[1:], 4)])(V, 1.0), r"prox must .*\(4,\)"),
+    (lambda: admm.prox_indicator(lambda v: None)(V, 1.0), "project must return a real array"),
 )
