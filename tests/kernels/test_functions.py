@@ -133,7 +133,7 @@ LINEAR = Linear()
 test_expressions_that_are_no_kernels = refusals(
     (lambda: -1 * LINEAR, "17.6"), (lambda: LINEAR - LINEAR, "difference"),
     (lambda: LINEAR + (-1), "17.5"), (lambda: LINEAR**-1, "integer >= 0"),
-    (lambda: LINEAR / 0, "> 0"), (lambda: LINEAR.gaussian(0.0), "sigma"), (lambda: LINEAR.features([[1.0]], -1), "limit"),
+    (lambda: LINEAR / 0, "> 0"), (lambda: LINEAR.gaussian(0.0), "sigma"), (lambda: LINEAR.features([1.0], -1), "limit"),
     (lambda: LINEAR.polynomial([3, -1]), r"c_1 of Proposition 17\.7 \(1\) must .* >= 0, got -1"),
     (lambda: Polynomial(0), "d must be"), (lambda: Polynomial(2, gamma=0.0), "gamma"),
     (lambda: Bilinear([[1, 1], [0, 1]]), "B must be symmetric"), (lambda: Bilinear([[1, 2]]), "square"),
