@@ -83,7 +83,7 @@ def read_data(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[np.ndarra
             f"y must be a vector, got {columns[0]} columns; for a model of each column use "
             "sklearn.multioutput.MultiOutputRegressor, or MultiOutputClassifier"
         )
-    if str(getattr(y, "dtype", "")) == "boolean" and not y.isna().any():
+    if hasattr(y, "isna") and str(y.dtype) == "boolean" and not y.isna().any():
         y = y.astype(bool)  # pandas' nullable type, which scikit-learn takes for numbers
     X, y = validated(estimator, X, y, **options)
     check_range(largest(X), "X")
@@ -147,7 +147,7 @@ def reject_masked(value: Any, name: str) -> None:
     if np.ma.isMaskedArray(value) and np.ma.is_masked(value):
         raise ValueError(f"{name} has masked entries; fill or drop them first")
     dtypes = getattr(value, "dtypes", getattr(value, "dtype", None))
-    for dtype in np.ravel(np.asarray(dtypes, dtype=object)):
+    for dtype in [dtypes] if isinstance(dtypes, np.dtype) else np.ravel(np.asarray(dtypes, object)):
         if getattr(dtype, "kind", None) in ("m", "M"):  # their numbers depend on a hidden unit
             raise TypeError(
                 f"{name} must be an array of real numbers, got dates ({dtype}); subtract a date and divide by a "

@@ -28,7 +28,7 @@ PACKAGE = ROOT / "companion"
 FILES = sorted(PACKAGE.rglob("*.py"))
 SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 
-MOST = 7_266  # lines of code of the whole package; the aim is 7,500
+MOST = 7_267  # lines of code of the whole package; the aim is 7,500
 MOST_OF_MATHEMATICS = 6_400  # of these, without what draws, moves and asks: the aim, reached
 SHARES = {  # of the 7,500 that the package aims at; "." is what is in no room
     ".": 595, "admm": 1_550, "kernels": 1_150, "svm": 1_300, "regression": 750, "svr": 355, "engine": 750,

@@ -19,7 +19,7 @@ def factor(P: Any, A: Any, free: np.ndarray, prox: np.ndarray) -> Solve:
     p, f = A.shape[0], free.size
     if p + f == 0:
         return lambda v: v
-    ridge, AF = np.repeat([_RIDGE, -_RIDGE], [f, p]), A[:, free]
+    ridge, AF = np.array([_RIDGE] * f + [-_RIDGE] * p), A[:, free]
     if sparse.issparse(P):
         top = P[free][:, free] + sparse.diags(prox)
         K = sparse.bmat([[top, AF.T], [AF, sparse.csc_matrix((p, p))]], format="csc")

@@ -133,12 +133,12 @@ def shift(
 
 def _centre(Z: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     """Subtract the means of the columns, and return them; nothing is left of a column of one value."""
-    weights, mean = np.ones(len(Z)) if weights is None else weights, np.zeros(Z.shape[1])
+    part = np.full(len(Z), 1.0 / len(Z)) if weights is None else weights / weights.sum()
     constant = (Z[0] == Z[-1]).nonzero()[0]
-    constant = constant[np.ptp(Z[:, constant], axis=0) == 0.0]
-    value = Z[0, constant]
+    constant = constant[(Z[:, constant] == Z[0, constant]).all(axis=0)]
+    mean, value = np.zeros(Z.shape[1]), Z[0, constant]
     for _ in range(2):  # far from the origin, the first mean is rounded
-        left = weights @ Z / weights.sum()
+        left = part @ Z
         Z -= left
         mean += left
     Z[:, constant], mean[constant] = 0.0, value

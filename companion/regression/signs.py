@@ -109,7 +109,8 @@ class Columns:
         if new.size:
             X = self.X[:, new]
             cross, own = self.X[:, self.inside].T @ X, X.T @ X + self.K * np.eye(new.size)
-            self.gram = np.vstack([np.hstack([self.gram, cross]), np.hstack([cross.T, own])])
+            above, below = np.concatenate([self.gram, cross], 1), np.concatenate([cross.T, own], 1)
+            self.gram = np.concatenate([above, below])
             self.place[new] = self.inside.size + np.arange(new.size)
             self.inside = np.append(self.inside, new)
         return np.asarray(self.gram[self.place[S]][:, self.place[S]])
@@ -213,7 +214,7 @@ class Columns:
         squares = 0.5 * float(residual @ residual + K * (w @ w))
         value, distance = squares + tau * float(weights.sum()), math.hypot(distance, apart)
         proof = certify_squares(distance, slack[w != 0.0], value, y, max(tol, TOLERANCE))
-        c = np.clip(theta * dual.c, -tau, tau)
+        c = np.maximum(np.minimum(theta * dual.c, tau), -tau)
         return SparseSolution(w, theta * dual.residual, c, value, proof)
 
     def is_unique(self, c: np.ndarray, tau: float) -> bool:
@@ -230,7 +231,7 @@ class Columns:
         gram = self.block(tied)
         size = np.sqrt(gram.diagonal())
         with suppress(np.linalg.LinAlgError):
-            factor = np.linalg.cholesky(gram / np.outer(size, size)) if size.all() else gram
+            factor = np.linalg.cholesky(gram / size / size[:, None]) if size.all() else gram
             return bool((factor.diagonal() > _MARGIN).all())
         return False
 
