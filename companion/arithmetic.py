@@ -186,7 +186,7 @@ def ratio(value: Any, scale: Any) -> Any:
     (0.0, 0.25, inf)
     """
     if isinstance(value, float) and isinstance(scale, float):
-        return value / scale if scale > 0.0 else math.inf if value else 0.0
+        return value / scale if scale > 0.0 else math.inf * value if value else 0.0
     with np.errstate(all="ignore"):
         out = np.where(np.equal(value, 0.0), 0.0, np.divide(value, np.abs(scale)))
     return float(out) if out.ndim == 0 else out

@@ -252,8 +252,8 @@ def as_scalar(
     """
     number = None
     with suppress(TypeError, ValueError, OverflowError):  # what is no number
-        is_real = not (isinstance(value, (bool, np.bool_, str, bytes)) or np.iscomplexobj(value))
-        number = float(value) if is_real and np.ndim(value) == 0 else None
+        is_real = not isinstance(value, (bool, np.bool_, str, bytes, complex, np.complexfloating))
+        number = float(value) if is_real and getattr(value, "ndim", 0) == 0 else None
     if number is not None and above < number < below and at_least <= number <= at_most:
         check_range(abs(number), name, tiny=above != 0.0)
         return number

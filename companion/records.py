@@ -21,9 +21,7 @@ def _show(value: Any) -> str:
         return text if value.size <= 6 else f"{text}  shape {value.shape}"
     if isinstance(value, (float, np.floating)):
         return f"{value:.6g}"
-    if isinstance(value, dict):
-        return ", ".join(value) or "empty"
-    return str(value)
+    return (", ".join(value) or "empty") if isinstance(value, dict) else str(value)
 
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))

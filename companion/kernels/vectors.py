@@ -360,7 +360,8 @@ class KernelMixin:
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.input_tags.pairwise = self._named_kernel().is_precomputed
+        kernel = self.kernel
+        tags.input_tags.pairwise = getattr(kernel, "is_precomputed", kernel == "precomputed")
         return tags
 
     def set_params(self, **params: Any) -> Self:
