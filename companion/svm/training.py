@@ -501,8 +501,7 @@ def _newton(
         h = M @ x
         of_w = x if name == "w" else h  # the gradient of |w|^2/2
         slack = np.maximum(1.0 - y * h, 0.0)
-        gradient = of_w - 2.0 * C * ((y * slack) @ M)
-        return slack, task.primal(float(x @ of_w), slack), gradient
+        return slack, task.primal(float(x @ of_w), slack), of_w - 2.0 * C * ((y * slack) @ M)
 
     x, status = np.zeros(M.shape[1]), "max_iter"
     (slack, J, gradient), steps = at(x), list[dict[str, Any]]()
