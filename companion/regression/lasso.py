@@ -80,8 +80,7 @@ def lasso_admm(
     K, tau = as_scalar(K, "K", at_least=0), as_scalar(tau, "tau", above=0)
     tol = as_scalar(tol, "tol", above=0)
     Z, target, n = data.X, data.y, data.X.shape[1]
-    natural = float(np.vdot(Z, Z)) / n + K
-    rho = (natural or 1.0) if rho is None else as_scalar(rho, "rho", above=0)
+    rho = (float(np.vdot(Z, Z)) / n + K or 1.0) if rho is None else as_scalar(rho, "rho", above=0)
     factor, Zy = linalg.cho_factor(Z.T @ Z + (K + rho) * np.eye(n)), Z.T @ target
 
     def objective(x: np.ndarray, z: np.ndarray) -> float:

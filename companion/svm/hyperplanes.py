@@ -354,12 +354,13 @@ def _guess(dual: DualProgram, libsvm: Callable[[DualProgram, float], Guess | Non
     With r columns, a step of PIQP takes a time of n r^2, and one of libsvm n. Where slack is so cheap that most
     multipliers end at their bound, it needs about n of them.
     """
-    n, P, found = dual.q.size, dual.P.factor() if dual.P.points.kernel.is_linear else None, None
-    if n <= _FEW:
-        found = libsvm(dual, 10.0 * _PATIENCE) if n > _TINY else None
-    elif P is None:
-        return libsvm(dual, math.inf)
-    else:
+    n, found = dual.q.size, None
+    if _TINY < n <= _FEW and (found := libsvm(dual, 10.0 * _PATIENCE)):
+        return found
+    P = dual.P.factor() if dual.P.points.kernel.is_linear else None
+    if n > _FEW:
+        if P is None:
+            return libsvm(dual, math.inf)
         curvature, slope = P.diagonal().mean() * np.max(dual.upper), largest(dual.q) or math.inf
         if curvature <= _CHEAP * slope and P.G.shape[1] ** 2 > n:
             found = libsvm(dual, _PATIENCE)

@@ -382,7 +382,7 @@ class SignedKernel:
 
     def doubled(self, values: np.ndarray) -> np.ndarray:
         """Return the values of the points as those of the multipliers."""
-        return values if self.copies == 1 else np.tile(values, 2)
+        return values if self.copies == 1 else np.concatenate([values, values], axis=-1)
 
     def coefficients(self, a: np.ndarray) -> np.ndarray:
         """Return the coefficients of w for the multipliers a."""
@@ -486,7 +486,7 @@ def make_points(
         raise ValueError(f"the features of {kernel!r} overflow at these points; scale them down")
     if Phi is None or not free_b:
         return Points(X, s, kernel, Phi, weight=weight)
-    part = np.resize(weight, len(X)) > 0.0  # a point that costs nothing may be far away
+    part = np.broadcast_to(weight, len(X)) > 0.0  # a point that costs nothing may be far away
     mean, raw = Phi[part].mean(axis=0), float(np.einsum("ij,ij->", Phi[part], Phi[part]))
     Phi = Phi - mean
     square = float(np.einsum("ij,ij->", Phi[part], Phi[part]))
