@@ -85,20 +85,24 @@ def read_data(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[np.ndarra
         )
     if hasattr(y, "isna") and str(y.dtype) == "boolean" and not y.isna().any():
         y = y.astype(bool)  # pandas' nullable type, which scikit-learn takes for numbers
-    if _are_arrays(X, y):
+    if math.isfinite(size := _size_of_arrays(X, y)):
         estimator.n_features_in_ = X.shape[1]
         vars(estimator).pop("feature_names_in_", None)  # of a frame before
     else:
         X, y = validated(estimator, X, y, **options)
-    check_range(largest(X), "X")
+        size = largest(X)
+    check_range(size, "X")
     return X, y
 
 
-def _are_arrays(X: Any, y: Any) -> bool:
-    """Say whether these are arrays that scikit-learn takes as they are; it asks for a fifth of a small fit's time."""
+def _size_of_arrays(X: Any, y: Any) -> float:
+    """Return the largest entry of X; or nan if these are no finite arrays that scikit-learn takes as they are.
+
+    For that, it needs a fifth of the time of a small fit.
+    """
     plain = type(X) is type(y) is np.ndarray and X.dtype == np.float64 and y.dtype.kind in "if"
     fit = plain and X.ndim == 2 and X.size > 0 and y.shape == X.shape[:1]
-    return fit and math.isfinite(largest(X)) and math.isfinite(largest(y))
+    return largest(X) if fit and math.isfinite(largest(y)) else math.nan
 
 
 def validated(estimator: Any, *data: Any, **options: Any) -> Any:

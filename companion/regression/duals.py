@@ -174,8 +174,7 @@ def elastic_net_dual(X: ArrayLike, y: ArrayLike, K: float, tau: float) -> DualSo
     qp = solve_qp(LowRank(G), q, A, c)
     beta_plus, beta_minus, mu_plus, mu_minus = np.split(qp.x, [n, 2 * n, 2 * n + m])
     mu = mu_plus - mu_minus
-    inside = (beta_plus > 0.0) & (beta_minus > 0.0)
-    w = np.where(inside, 0.0, -beta_plus + beta_minus + X.T @ mu)
+    w = np.where((beta_plus > 0.0) & (beta_minus > 0.0), 0.0, -beta_plus + beta_minus + X.T @ mu)
     return DualSolution(K * mu, w, float((y - X @ w).mean()), -K * qp.objective, qp)
 
 
