@@ -88,8 +88,7 @@ def _exact_terms(M: np.ndarray, x: np.ndarray) -> list[list[float]]:
 
     products = M * x
     (M1, M2), (x1, x2) = halves(M), halves(x)
-    rest = ((M1 * x1 - products) + M1 * x2 + M2 * x1) + M2 * x2
-    return np.hstack([products, rest]).tolist()
+    return np.hstack([products, ((M1 * x1 - products) + M1 * x2 + M2 * x1) + M2 * x2]).tolist()
 
 
 def accurate_product(M: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:

@@ -242,9 +242,8 @@ def text_x13() -> Regression:
     >>> data.X.shape, data.y.shape
     ((50, 1), (50,))
     """
-    X = 15 * matlab_randn((50, 1), offset=1121)
-    y = X[:, 0] + 10 * matlab_randn((50,), offset=1171) + 20
-    return Regression(X, y, w=np.ones(1), b=20.0)
+    X, noise = 15 * matlab_randn((50, 1), offset=1121), 10 * matlab_randn((50,), offset=1171)
+    return Regression(X, X[:, 0] + noise + 20, w=np.ones(1), b=20.0)
 
 
 def text_x14() -> Regression:

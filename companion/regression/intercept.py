@@ -58,8 +58,8 @@ class Shifted(NamedTuple):
 
     def intercept(self, w: np.ndarray) -> float:
         """Return the best b for the weights w."""
-        share = self.fraction * (2.0 - self.fraction)  # m/(m + C) = 1 - (1 - t)^2
-        return float(share * (self.y_mean - self.x_mean @ w))
+        # m/(m + C) = 1 - (1 - t)^2
+        return float(self.fraction * (2.0 - self.fraction) * (self.y_mean - self.x_mean @ w))
 
     def residual(self, w: np.ndarray) -> np.ndarray:
         r"""Return :math:`\hat y - \hat X w`; rounded once, where most digits of its terms cancel."""

@@ -157,7 +157,10 @@ class Columns:
         if near is None and largest(self.correlation) <= tau * (1.0 + ROUNDING):
             near = np.zeros(self.place.size)
         point = self.guess(tau) if near is None else system.at(near)
-        found = settle_near(system, point, np.sign(point.w).astype(np.int8), max_iter)
+        state = np.sign(point.w).astype(np.int8)
+        if np.count_nonzero(state) > self.y.size:  # equal columns may have weights of both signs
+            state[state * point.c <= 0.0] = 0
+        found = settle_near(system, point, state, max_iter)
         return self.prove(found.point.w, tau, tol)._replace(n_iter=found.n_systems)
 
     def prove(
@@ -273,8 +276,10 @@ class _Signs(Proximal[_Fit]):
 
     def minimum(self, point: _Fit, state: np.ndarray) -> _Fit | None:
         """Return the minimum among the weights with these signs, which it may miss; None if there is none."""
-        if (point.w[state == 0] != 0.0).any():
-            point = self.at(np.where(state == 0, 0.0, point.w))
+        # columns are dependent where they are more than points: from 0 on, equal ones get equal weights
+        kept = (state != 0) & (np.count_nonzero(state) <= self.columns.y.size)
+        if (point.w[~kept] != 0.0).any():
+            point = self.at(np.where(kept, point.w, 0.0))
         step, rounding = self.steps(state), ROUNDING * largest(self.columns.correlation)
         missed = before = math.inf
         for k in range(REFINEMENTS):

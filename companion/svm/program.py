@@ -449,8 +449,7 @@ def snap(a: np.ndarray, upper: Bounds, lengths: np.ndarray) -> np.ndarray:
     A small multiplier of a long feature stays if its part of w is no rounding.
     """
     parts, tiny = a * lengths, arithmetic.ROUNDING
-    small = (a <= tiny * largest(a)) & (parts <= tiny * largest(parts))
-    a = np.where(small, 0.0, a)
+    a = np.where((a <= tiny * largest(a)) & (parts <= tiny * largest(parts)), 0.0, a)
     return np.where(a >= (1.0 - tiny) * upper, upper, a)  # an infinite bound is never met
 
 
