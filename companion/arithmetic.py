@@ -150,7 +150,8 @@ def rounded_together(G: np.ndarray, c: np.ndarray, rest: np.ndarray) -> np.ndarr
     """
     order = np.argsort(np.abs(c))
     values, V = np.linalg.eigh(G[np.ix_(order, order)])  # rounding may have made G indefinite
-    L = np.linalg.qr(np.sqrt(np.maximum(values, 1e-14 * largest(values)))[:, None] * V.T)[1].T
+    root = np.sqrt(np.maximum(values, 1e-14 * largest(values)))
+    L = np.linalg.qr(root[:, None] * V.T)[1].T
     rounded, missed = c.copy(), np.zeros(c.size)
     for i in reversed(range(c.size)):
         k = order[i]

@@ -90,9 +90,8 @@ def generalized_lasso(A: Any, b: Any, F: Any, tau: float, *, tol: float = 1e-8) 
     unit = np.exp2(np.round(np.log2(lengths(np.vstack([A, F])))))
     A, F = A / unit, F / unit
     weight = float(np.linalg.norm(A) / (np.linalg.norm(F) or 1.0)) or 1.0
-    idle = null_space(
-        np.linalg.qr(np.vstack([A, weight * F]), mode="r")
-    )  # A d = 0, F d = 0: x has no part there
+    R = np.linalg.qr(np.vstack([A, weight * F]), mode="r")
+    idle = null_space(R)  # A d = 0, F d = 0: x has no part there
     # With A = U S V' and the null space N of A: minimise |U'b - S^{-1} V'F'lambda|^2 subject to N'F'lambda = 0 and
     # |lambda_i| <= tau. The multipliers of the box are F x, and -N'x those of the equations. The variables are
     # lambda / tau: where tau is tiny, the equations would drown beside rounding of the rest.

@@ -607,11 +607,11 @@ def prox_separable_sum(parts: Sequence[tuple[Prox, int]]) -> Prox:
     pairs = "at least one pair (prox_i, n_i) of an operator and a length"
     check_kind(parts, "parts", pairs, lambda parts: parts and all(callable(p) for p, _ in parts))
     sizes = [check_count(n_i, f"length of part {i}") for i, (_, n_i) in enumerate(parts)]
-    cuts = np.cumsum(sizes)[:-1]
+    cuts, operators = np.cumsum(sizes)[:-1], [_checked(p) for p, _ in parts]
 
     def prox(v: np.ndarray, t: float) -> np.ndarray:
         v = as_vector(v, "v", sum(sizes))
-        return np.hstack([_checked(p)(v_i, t) for (p, _), v_i in zip(parts, np.split(v, cuts))])
+        return np.concatenate([p(v_i, t) for p, v_i in zip(operators, np.split(v, cuts))])
 
     return prox
 

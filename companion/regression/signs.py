@@ -276,7 +276,7 @@ class _Signs(Proximal[_Fit]):
 
     def minimum(self, point: _Fit, state: np.ndarray) -> _Fit | None:
         """Return the minimum among the weights with these signs, which it may miss; None if there is none."""
-        # columns are dependent where they are more than points: from 0 on, equal ones get equal weights
+        # more columns than points are dependent (but for K): from 0 on, equal ones get equal weights
         kept = (state != 0) & (np.count_nonzero(state) <= self.columns.y.size)
         if (point.w[~kept] != 0.0).any():
             point = self.at(np.where(kept, point.w, 0.0))
